@@ -1,0 +1,53 @@
+# Two commands do all the set-up: `make demo` and `make test`. Everything is installed into .venv.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+
+.PHONY: setup demo test test-all lint types contracts tests docs bench clean
+
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "vq needs Python 3.11 or newer: make PYTHON=/path/to/python3.11 setup"; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { echo "Python cannot make a virtual environment. On Debian: apt install python3-venv"; exit 1; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $(STAMP)
+
+demo: $(STAMP)
+	@$(BIN)/python examples/vasp/demo.py
+
+test: lint types contracts tests docs
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(STAMP)
+	$(BIN)/mypy
+
+contracts: $(STAMP)
+	$(BIN)/lint-imports
+
+tests: $(STAMP)
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report --fail-under=90
+	$(BIN)/coverage report --fail-under=100 --include='src/vq/estimates/*,src/vq/canonical.py,src/vq/shapes.py'
+
+# The suite on every supported Python that this machine has, each in a virtual environment of its own.
+test-all:
+	@for python in $$(sh benchmarks/../tests/pythons.sh); do \
+	  echo "== $$python"; $(MAKE) --no-print-directory PYTHON="$$python" VENV=".venv-$$(basename $$(dirname $$(dirname $$python)))" tests || exit 1; \
+	done
+
+docs: $(STAMP)
+	$(BIN)/sphinx-build -q -W -b html docs docs/_build/html
+
+bench: $(STAMP)
+	$(BIN)/python benchmarks/run.py
+
+clean:
+	rm -rf .venv .venv-* docs/_build build dist .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""vq: a job queue that knows what its jobs will need."""

@@ -1,0 +1,184 @@
+"""JSON documents, strictly read and canonically digested.
+
+`parse` refuses what other readers pass over: a byte-order mark, duplicate keys, NaN and Infinity, lone surrogates,
+nesting too deep to parse, anything but an object. `canonical` is RFC 8785 (JSON Canonicalization Scheme), and the
+digest of a document is the SHA-256 of that form in lowercase hexadecimal, so that reformatting a file, or ordering
+its keys anew, cannot make it look new.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from hashlib import sha256
+from typing import Any
+
+from vq.errors import BadDataError
+from vq.shapes import LARGEST, Path
+
+
+class _Refused(ValueError):
+    """Raised inside the parser, which does not know the path; `_locate` then finds it."""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise _Refused
+    return value
+
+
+def _refuse_constant(_: str) -> Any:
+    raise _Refused
+
+
+_DECODE = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse_constant).decode
+_ENCODE = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False).encode
+_SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
+
+# Where Python's encoder and RFC 8785 may differ: integers near 2^53, floats that Python writes as 5.0 or 1e-05.
+_WRITTEN_OTHERWISE = re.compile(r"[:,\[-]\d{16}|\.0[,}\]]|\de[+-]\d")
+_FIRST_SURROGATE = "\ud800"
+
+
+def parse(data: bytes) -> dict[str, Any]:
+    """The object that `data` (UTF-8 JSON) holds; floats are the nearest doubles, integers exact.
+
+    Raises `BadDataError` with the JSON path of a duplicate key, a NaN or a lone surrogate. Whether numbers are in
+    range and keys known is for the document's shape to say.
+    """
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise BadDataError(f"UTF-8 text; byte {error.start} is none") from error
+    if not text.strip():
+        raise BadDataError("a JSON object; the file is empty")
+    try:
+        value = _DECODE(text)
+    except _Refused:
+        raise _locate(text) from None
+    except json.JSONDecodeError as error:
+        raise BadDataError(f"JSON; {error.msg} at line {error.lineno} column {error.colno}") from error
+    except RecursionError:
+        raise BadDataError("JSON that is nested less deeply") from None
+    except ValueError:
+        raise BadDataError(f"integers within ±{LARGEST}; one has thousands of digits") from None
+    if type(value) is not dict:
+        raise BadDataError("a JSON object", found=value)
+    if _SURROGATE_ESCAPE.search(data):
+        _refuse_lone_surrogates(value)
+    return value
+
+
+def canonical(value: Any) -> bytes:
+    """The RFC 8785 form of a JSON value.
+
+    Raises `BadDataError`, with the path, for what that form cannot hold: an integer beyond ±(2^53−1), a number that
+    is not finite, a lone surrogate.
+    """
+    try:
+        text = _ENCODE(value)
+    except ValueError:
+        return _canonical_in_general(value)
+    # Sorting by code points and by UTF-16 units agree below the surrogates, where nearly all text is.
+    if _WRITTEN_OTHERWISE.search(text) or not (text.isascii() or max(text) < _FIRST_SURROGATE):
+        return _canonical_in_general(value)
+    return text.encode()
+
+
+def digest(value: Any) -> str:
+    """The SHA-256 of a JSON value's RFC 8785 form, in lowercase hexadecimal."""
+    return sha256(canonical(value)).hexdigest()
+
+
+def pretty(value: Any) -> str:
+    """A document as people read it: indented by 2, keys in their own order, ASCII only, a newline at the end."""
+    return json.dumps(value, indent=2, allow_nan=False) + "\n"
+
+
+def pretty_rows(document: dict[str, Any], key: str, rows: Iterator[dict[str, Any]]) -> Iterator[str]:
+    """The text of `document` in pieces, with `rows` (never all in memory) as its array `key`, one a line."""
+    dumps = json.JSONEncoder(allow_nan=False).encode
+    before, after = pretty({**document, key: []}).split(f'\n  "{key}": []', 1)
+    yield f'{before}\n  "{key}": ['
+    mark = "\n    "
+    for row in rows:
+        yield mark + dumps(row)
+        mark = ",\n    "
+    yield f"\n  ]{after}"
+
+
+def _canonical_in_general(value: Any) -> bytes:
+    import rfc8785  # noqa: PLC0415 - most documents never need it, and every command would pay for the import
+
+    try:
+        return rfc8785.dumps(value)
+    except (rfc8785.CanonicalizationError, UnicodeEncodeError):
+        for path, item in _walk(value):
+            if isinstance(item, str):
+                _refuse_surrogate(item, path)
+            elif type(item) is int and not -LARGEST <= item <= LARGEST:
+                raise BadDataError(f"an integer within ±{LARGEST}", path=path, found=item) from None
+            elif type(item) is float and item - item != 0:
+                raise BadDataError("a finite number", path=path, found=item) from None
+        raise
+
+
+def _refuse_lone_surrogates(value: Any) -> None:
+    for path, item in _walk(value):
+        if isinstance(item, str):
+            _refuse_surrogate(item, path)
+
+
+def _refuse_surrogate(item: str, path: Path) -> None:
+    try:
+        item.encode()
+    except UnicodeEncodeError:
+        raise BadDataError("text without lone surrogates", path=path, found=item) from None
+
+
+def _walk(value: Any) -> Iterator[tuple[Path, Any]]:
+    """Every key and scalar of a parsed document, with its path; a key stands at the path of its value."""
+    waiting: list[tuple[Path, Any]] = [((), value)]
+    while waiting:
+        path, item = waiting.pop()
+        if isinstance(item, dict):
+            for key, inner in reversed(item.items()):
+                waiting.append(((*path, key), inner))
+                waiting.append(((*path, key), key))
+        elif isinstance(item, list | tuple):
+            waiting.extend(((*path, index), inner) for index, inner in reversed(list(enumerate(item))))
+        else:
+            yield path, item
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """An object as the parser saw it, duplicate keys and all."""
+
+
+class _Constant(str):
+    """NaN, Infinity or -Infinity."""
+
+    __slots__ = ()
+
+
+def _locate(text: str) -> BadDataError:
+    """The refusal of the first duplicate key or constant in `text`, with its path."""
+    waiting: list[tuple[Path, Any]] = [
+        ((), json.loads(text, object_pairs_hook=_Pairs, parse_constant=_Constant)),
+    ]
+    while waiting:
+        path, item = waiting.pop()
+        if isinstance(item, _Constant):
+            return BadDataError(f"a finite number, found {item}", path=path)
+        if isinstance(item, _Pairs):
+            seen: set[str] = set()
+            for key, _ in item:
+                if key in seen:
+                    return BadDataError("each key once", path=(*path, key), found=key)
+                seen.add(key)
+            waiting.extend(((*path, key), inner) for key, inner in reversed(item))
+        elif isinstance(item, list):
+            waiting.extend(((*path, index), inner) for index, inner in reversed(list(enumerate(item))))
+    raise AssertionError("the parser refused a document without a duplicate key or constant")
