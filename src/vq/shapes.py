@@ -107,7 +107,11 @@ _KNOWN_SHOWN = 12
 
 def _known(kinds: Mapping[str, Any]) -> str:
     names = list(kinds)
-    return "known keys are " + ", ".join(names) if len(names) <= _KNOWN_SHOWN else "it is not one of this document"
+    return (
+        "known keys are " + ", ".join(names)
+        if len(names) <= _KNOWN_SHOWN
+        else "it is not one of this document"
+    )
 
 
 def integer(low: int, high: int = LARGEST, *, null: bool = False) -> Kind:

@@ -1,0 +1,1 @@
+"""What a program says it will need: receipts, verdicts and calibration. Values in, values out."""

@@ -1,0 +1,261 @@
+"""The calibration document, `vq.estimate-calibration/1`: read back without trust, and kept off its own training cases.
+
+A calibration holds one multiplier for each group of estimates, never below 1, and the digests of the cases that it was
+fitted on. `calibration_id` is the digest of the rest of the document. Fitting is in `fit`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from vq.canonical import digest
+from vq.errors import BadDataError
+from vq.estimates.cases import HARDWARE_CLASS, NAME, EvaluationSet, Identity, Multipliers, RuntimeIdentity
+from vq.estimates.evaluation import Judged
+from vq.estimates.evidence import ALGORITHM, ALGORITHM_EXPECTED
+from vq.estimates.exact import Number, exceeds
+from vq.estimates.program import SCOPES, UNSPECIFIED, upper
+from vq.estimates.receipt import ESTIMATOR
+from vq.shapes import (
+    BOOLEAN_OR_NULL,
+    SHA256,
+    SHA256_OR_NULL,
+    Kind,
+    Listing,
+    Record,
+    constant,
+    integer,
+    is_number,
+    matching,
+    one_of,
+    text,
+)
+
+SCHEMA = "vq.estimate-calibration/1"
+PEAK = "worst-observed-over-predicted-peak/1"
+JOB_WIDE_PEAK = "worst-observed-over-predicted-job-wide-peak/1"
+RUNTIME = "worst-observed-over-predicted-runtime-upper/1"
+MOST_BYTES = 64 * 1024 * 1024
+
+MEMORY_UNUSED = ("underpredicted", "not_refuted", "censored", "unobserved", "excluded", "no_prediction")
+RUNTIME_UNUSED = ("censored", "unobserved", "excluded", "no_prediction", "zero_upper")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """What a calibration says of one group; `multiplier` and its flag are None when it had too few cases."""
+
+    multiplier: Number | None
+    is_lower_bound: bool | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """A calibration document that has been checked."""
+
+    calibration_id: str
+    method: str
+    training_set_id: str
+    training_set_sha256: str
+    training_usages: frozenset[str]
+    training_estimates_without_usage: frozenset[str]
+    groups: Mapping[Identity, Group]
+    runtime_groups: Mapping[RuntimeIdentity, Group]
+
+    def document(self) -> dict[str, Any]:
+        """How reports and calibrated estimates name it."""
+        return {
+            "calibration_id": self.calibration_id,
+            "method": self.method,
+            "training_set": {"set_id": self.training_set_id, "sha256": self.training_set_sha256},
+        }
+
+    def multipliers(self) -> Multipliers:
+        """The multipliers of its calibrated groups."""
+        return Multipliers(
+            memory={
+                key: group.multiplier for key, group in self.groups.items() if group.multiplier is not None
+            },
+            runtime={
+                key: group.multiplier
+                for key, group in self.runtime_groups.items()
+                if group.multiplier is not None
+            },
+        )
+
+
+_COUNT = integer(0)
+STATUS = one_of(("calibrated", "uncalibrated"))
+MULTIPLIER = Kind(
+    "a finite number of 1 or more, or null", lambda v: v is None or (is_number(v) and not exceeds(1, v))
+)
+_GROUP_STATUS = {
+    "status": STATUS,
+    "multiplier": MULTIPLIER,
+    "multiplier_is_lower_bound": BOOLEAN_OR_NULL,
+    "decided": _COUNT,
+    "exact": _COUNT,
+    "lower_bound": _COUNT,
+}
+_GROUP_IDENTITY = {
+    "estimator": ESTIMATOR,
+    "program": text(least=1),
+    "program_version": text(least=1),
+    "method": Kind("a method in upper case", lambda v: type(v) is str and v != "" and upper(v) == v),
+    "algorithm": matching(ALGORITHM, ALGORITHM_EXPECTED, null=True),
+}
+TRAINING_SET = Record({"set_id": NAME, "sha256": SHA256})
+METHOD = one_of((PEAK, JOB_WIDE_PEAK))
+
+_SHAPE = Record(
+    {
+        "schema_name": constant(SCHEMA),
+        "calibration_id": SHA256,
+        "method": METHOD,
+        "min_cases": integer(1),
+        "training_set": TRAINING_SET,
+        "training_cases": Listing(
+            Record({"case_id": NAME, "estimate_sha256": SHA256, "usage_sha256": SHA256_OR_NULL}), least=1
+        ),
+        "groups": Listing(
+            Record(
+                {
+                    **_GROUP_IDENTITY,
+                    "memory_scope": one_of((*SCOPES, UNSPECIFIED)),
+                    "hardware_class": HARDWARE_CLASS,
+                    **_GROUP_STATUS,
+                    "unused": Record(dict.fromkeys(MEMORY_UNUSED, _COUNT)),
+                }
+            )
+        ),
+        "unidentified": _COUNT,
+    },
+    {
+        "runtime_method": constant(RUNTIME),
+        "runtime_groups": Listing(
+            Record(
+                {
+                    **_GROUP_IDENTITY,
+                    "hardware_class": HARDWARE_CLASS,
+                    **_GROUP_STATUS,
+                    "unused": Record(dict.fromkeys(RUNTIME_UNUSED, _COUNT)),
+                }
+            )
+        ),
+    },
+)
+
+
+def read_calibration(document: dict[str, Any]) -> Calibration:
+    """The calibration in a parsed document; raises `BadDataError` for one that its own content does not bear out."""
+    _SHAPE.check(document)
+    content = {key: value for key, value in document.items() if key != "calibration_id"}
+    if (expected := digest(content)) != document["calibration_id"]:
+        raise BadDataError(
+            f"{expected}, the digest of this document's content; it was changed after it was written",
+            path=("calibration_id",),
+            found=document["calibration_id"],
+        )
+    if ("runtime_method" in document) != ("runtime_groups" in document):
+        raise BadDataError("runtime_method and runtime_groups together, or neither", path=("runtime_groups",))
+    cases = document["training_cases"]
+    if len({case["case_id"] for case in cases}) < len(cases):
+        raise BadDataError("each case_id once", path=("training_cases",))
+    groups = {
+        Identity(*(item[name] for name in Identity._fields)): group
+        for item, group in _checked_groups(document, "groups", Identity._fields)
+    }
+    runtime_groups = {
+        RuntimeIdentity(*(item[name] for name in RuntimeIdentity._fields)): group
+        for item, group in _checked_groups(document, "runtime_groups", RuntimeIdentity._fields)
+    }
+    return Calibration(
+        calibration_id=document["calibration_id"],
+        method=document["method"],
+        training_set_id=document["training_set"]["set_id"],
+        training_set_sha256=document["training_set"]["sha256"],
+        training_usages=frozenset(case["usage_sha256"] for case in cases if case["usage_sha256"] is not None),
+        training_estimates_without_usage=frozenset(
+            case["estimate_sha256"] for case in cases if case["usage_sha256"] is None
+        ),
+        groups=groups,
+        runtime_groups=runtime_groups,
+    )
+
+
+def _checked_groups(
+    document: dict[str, Any], key: str, identity: tuple[str, ...]
+) -> list[tuple[dict[str, Any], Group]]:
+    if key not in document:
+        return []
+    counted, seen, checked = document["unidentified"], set(), []
+    for index, item in enumerate(document[key]):
+        _check_group(item, document["min_cases"], (key, index))
+        name = tuple(item[field_name] for field_name in identity)
+        if name in seen:
+            raise BadDataError("each group once", path=(key, index))
+        seen.add(name)
+        counted += item["decided"] + sum(item["unused"].values())
+        group = Group(multiplier=item["multiplier"], is_lower_bound=item["multiplier_is_lower_bound"])
+        checked.append((item, group))
+    if counted != len(document["training_cases"]):
+        raise BadDataError(
+            f"groups and unidentified that add up to the {len(document['training_cases'])} training cases, "
+            f"found {counted}",
+            path=(key,),
+        )
+    return checked
+
+
+def _check_group(item: dict[str, Any], min_cases: int, path: tuple[str | int, ...]) -> None:
+    if item["decided"] != item["exact"] + item["lower_bound"]:
+        raise BadDataError("exact + lower_bound", path=(*path, "decided"), found=item["decided"])
+    status = "calibrated" if item["decided"] >= min_cases else "uncalibrated"
+    if item["status"] != status:
+        raise BadDataError(
+            f'"{status}" with {item["decided"]} decided cases and min_cases {min_cases}',
+            path=(*path, "status"),
+            found=item["status"],
+        )
+    for key in ("multiplier", "multiplier_is_lower_bound"):
+        if (item[key] is None) != (status == "uncalibrated"):
+            raise BadDataError(
+                f"null exactly when uncalibrated, here {status}", path=(*path, key), found=item[key]
+            )
+    flag = item["multiplier_is_lower_bound"]
+    if flag is not None and not item["lower_bound" if flag else "exact"]:
+        kind = "lower-bound" if flag else "exact"
+        raise BadDataError(
+            f"no such flag without {kind} evidence", path=(*path, "multiplier_is_lower_bound"), found=flag
+        )
+
+
+def refuse_training_set(calibration: Calibration, evaluation_set: EvaluationSet) -> None:
+    """Nothing, or the `BadDataError` that a calibration is not judged on its own training set."""
+    if evaluation_set.sha256 == calibration.training_set_sha256:
+        raise BadDataError(
+            f"a held-out set; this is {calibration.training_set_id}, the set that the calibration was fitted on"
+        )
+
+
+def refuse_overlap(calibration: Calibration, rows: Iterable[Judged]) -> None:
+    """Nothing, or one `BadDataError` that lists every case that is also a training case.
+
+    A case overlaps by its usage receipt. Without one (or with one of a failed collection), it overlaps when a
+    training case that had none either has the same estimate receipt.
+    """
+    shared = []
+    for row in rows:
+        observation = row.observation
+        usage = observation.counted_usage
+        if usage is not None and usage in calibration.training_usages:
+            shared.append(f"{observation.case.case_id} (same usage receipt)")
+        elif usage is None and observation.receipt.sha256 in calibration.training_estimates_without_usage:
+            shared.append(f"{observation.case.case_id} (same estimate, both without usage)")
+    if shared:
+        raise BadDataError(
+            "no training case among the held-out cases, so that a calibration is judged on what it never saw; "
+            f"{len(shared)} stood in its training set: " + ", ".join(shared)
+        )

@@ -1,0 +1,1 @@
+"""Files: read whole and unchanged without following a link, written whole or not at all."""

@@ -1,0 +1,223 @@
+"""Read a file whole, unchanged and without following a link; write one whole or not at all.
+
+A file is opened by descriptor, never blocks (a FIFO is refused, not waited for), must be a regular file, and must be
+the same before and after it was read. `Folder` reads many files below one folder, and no path can lead out of it.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Iterable
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from vq.errors import VqError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from hashlib import _Hash
+    from types import TracebackType
+
+OPEN_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
+OPEN_FOLDER = os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC
+
+KIB = 1024
+MIB = 1024 * KIB
+
+_CHUNK = 256 * KIB
+_FOLDERS_OPEN = 64
+
+
+class FileError(VqError):
+    """A file that cannot be read or written; `where` is its path."""
+
+
+def read_file(path: str, limit: int) -> bytes:
+    """The bytes of the regular file at `path`, at most `limit` of them; raises `FileError`."""
+    with reasons(path):
+        return _read_and_close(os.open(path, OPEN_FILE), limit)
+
+
+class Folder:
+    """The folder of a set file: reads files below it by relative path, following no link in any component."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        with reasons(path):
+            self._root = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._folders: dict[str, int] = {}
+
+    def __enter__(self) -> Folder:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._close_folders()
+        os.close(self._root)
+
+    def read(self, relative: str, limit: int) -> bytes:
+        """The bytes of the regular file at `relative`, at most `limit` of them; raises `FileError`."""
+        with_folder, _, name = relative.rpartition("/")
+        shown = f"{self.path}/{relative}" if self.path != "." else relative
+        with reasons(shown):
+            if name in ("", ".", "..") or "\0" in relative:
+                raise FileError("expected a relative path without empty components, `.` or `..`")
+            folder = self._folder(with_folder) if with_folder else self._root
+            return _read_and_close(os.open(name, OPEN_FILE, dir_fd=folder), limit)
+
+    def _folder(self, relative: str) -> int:
+        known = self._folders.get(relative)
+        if known is not None:
+            return known
+        if len(self._folders) >= _FOLDERS_OPEN:
+            self._close_folders()
+        current = self._root
+        for name in relative.split("/"):
+            if name in ("", ".", ".."):
+                raise FileError("expected a relative path without empty components, `.` or `..`")
+            try:
+                inner = os.open(name, OPEN_FOLDER, dir_fd=current)
+            finally:
+                if current != self._root:
+                    os.close(current)
+            current = inner
+        self._folders[relative] = current
+        return current
+
+    def _close_folders(self) -> None:
+        for folder in self._folders.values():
+            os.close(folder)
+        self._folders.clear()
+
+
+def hash_file(descriptor: int, hasher: _Hash, limit: int) -> int:
+    """The size of the regular file open at `descriptor`, its bytes fed to `hasher` in small pieces.
+
+    Raises `FileError` for another kind of file, one larger than `limit` bytes, or one that changes meanwhile.
+    """
+    before = _regular(os.fstat(descriptor), limit)
+    buffer = bytearray(_CHUNK)
+    view = memoryview(buffer)
+    size = 0
+    while count := os.readv(descriptor, [buffer]):
+        hasher.update(view[:count])
+        size += count
+    _unchanged(before, os.fstat(descriptor), size)
+    return size
+
+
+def write_new(path: str, pieces: Iterable[str]) -> None:
+    """Write a new file at `path` from pieces of text: whole or not at all, on disk when this returns.
+
+    Raises `FileError` if anything, a dangling link too, already stands there; it is never overwritten.
+    """
+    folder, name = os.path.split(path)
+    with reasons(path):
+        if not name or name in (".", ".."):
+            raise FileError("expected the name of a file to write")
+        within = os.open(folder or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            _refuse_existing(name, within)
+            _write_and_link(name, within, pieces)
+        finally:
+            os.close(within)
+
+
+def refuse_existing(path: str) -> None:
+    """Nothing, or the `FileError` that `write_new` would end in, before the work that leads to it."""
+    with reasons(path):
+        _refuse_existing(path, None)
+
+
+def is_same_file(status: os.stat_result, other: os.stat_result) -> bool:
+    """Whether two readings are of one file on one device."""
+    return (status.st_dev, status.st_ino) == (other.st_dev, other.st_ino)
+
+
+@contextmanager
+def reasons(where: str) -> Iterator[None]:
+    """Turn what the system says about `where` into a `FileError` that a person can act on."""
+    try:
+        yield
+    except FileError as error:
+        if error.where is None:
+            error.where = where
+        raise
+    except OSError as error:
+        raise FileError(_reason(error), where=where) from error
+
+
+def _reason(error: OSError) -> str:
+    match error.errno:
+        case errno.ELOOP:
+            return "is a symbolic link; name the file itself"
+        case errno.ENOENT:
+            return "no such file"
+        case errno.ENOTDIR:
+            return "a folder in this path is a link, or not a folder"
+        case errno.ENXIO | errno.ENODEV:
+            return "is not a regular file"
+        case errno.EEXIST:
+            return "exists already, and is never overwritten; choose another name"
+        case _:
+            return (os.strerror(error.errno) if error.errno else str(error)).lower()
+
+
+def _read_and_close(descriptor: int, limit: int) -> bytes:
+    try:
+        before = _regular(os.fstat(descriptor), limit)
+        data = os.read(descriptor, before.st_size + 1)
+        while len(data) < before.st_size and (more := os.read(descriptor, before.st_size + 1 - len(data))):
+            data += more
+        _unchanged(before, os.fstat(descriptor), len(data))
+        return data
+    finally:
+        os.close(descriptor)
+
+
+def _regular(status: os.stat_result, limit: int) -> os.stat_result:
+    if not stat.S_ISREG(status.st_mode):
+        kind = "a folder" if stat.S_ISDIR(status.st_mode) else "a FIFO, socket or device"
+        raise FileError(f"is {kind}; expected a regular file")
+    if status.st_size > limit:
+        raise FileError(f"has {status.st_size} bytes; expected at most {limit}")
+    return status
+
+
+def _unchanged(before: os.stat_result, after: os.stat_result, size: int) -> None:
+    same = (
+        size == before.st_size == after.st_size
+        and before.st_mtime_ns == after.st_mtime_ns
+        and before.st_ctime_ns == after.st_ctime_ns
+    )
+    if not same:
+        raise FileError("changed while it was read; try again once nothing writes to it")
+
+
+def _refuse_existing(name: str, within: int | None) -> None:
+    try:
+        os.stat(name, dir_fd=within, follow_symlinks=False)
+    except FileNotFoundError:
+        return
+    raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+
+
+def _write_and_link(name: str, within: int, pieces: Iterable[str]) -> None:
+    temporary = f".{name[:100]}.{secrets.token_hex(6)}.tmp"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(temporary, flags, 0o666, dir_fd=within)
+    try:
+        with open(descriptor, "w", encoding="utf-8", newline="\n") as file:
+            file.writelines(pieces)
+            file.flush()
+            os.fsync(file.fileno())
+        # A link, unlike a rename, fails when somebody else has made the name meanwhile.
+        os.link(temporary, name, src_dir_fd=within, dst_dir_fd=within, follow_symlinks=False)
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(temporary, dir_fd=within)
+    os.fsync(within)
