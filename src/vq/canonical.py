@@ -18,19 +18,19 @@ from vq.errors import BadDataError
 from vq.shapes import LARGEST, Path
 
 
-class _Refused(ValueError):
+class _RefusedError(ValueError):
     """Raised inside the parser, which does not know the path; `_locate` then finds it."""
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) != len(pairs):
-        raise _Refused
+        raise _RefusedError
     return value
 
 
 def _refuse_constant(_: str) -> Any:
-    raise _Refused
+    raise _RefusedError
 
 
 _DECODE = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse_constant).decode
@@ -56,7 +56,7 @@ def parse(data: bytes) -> dict[str, Any]:
         raise BadDataError("a JSON object; the file is empty")
     try:
         value = _DECODE(text)
-    except _Refused:
+    except _RefusedError:
         raise _locate(text) from None
     except json.JSONDecodeError as error:
         raise BadDataError(f"JSON; {error.msg} at line {error.lineno} column {error.colno}") from error

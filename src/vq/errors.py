@@ -44,9 +44,7 @@ class BadDataError(VqError):
 
     def __init__(self, expected: str, *, path: tuple[str | int, ...] = (), found: Any = ...) -> None:
         there = "" if found is ... else f", found {shown(found)}"
-        super().__init__(
-            f"{json_path(path)}: expected {expected}{there}" if path else f"expected {expected}{there}"
-        )
+        super().__init__(f"{json_path(path)}: expected {expected}{there}" if path else f"expected {expected}{there}")
         self.path = path
         self.expected = expected
 
@@ -71,8 +69,6 @@ def shown(value: Any) -> str:
     if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 4 * _SHOWN:
         return "an integer of too many digits"
     text = (
-        json.dumps(value, ensure_ascii=True)
-        if isinstance(value, str | int | float) or value is None
-        else repr(value)
+        json.dumps(value, ensure_ascii=True) if isinstance(value, str | int | float) or value is None else repr(value)
     )
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -107,11 +107,7 @@ _KNOWN_SHOWN = 12
 
 def _known(kinds: Mapping[str, Any]) -> str:
     names = list(kinds)
-    return (
-        "known keys are " + ", ".join(names)
-        if len(names) <= _KNOWN_SHOWN
-        else "it is not one of this document"
-    )
+    return "known keys are " + ", ".join(names) if len(names) <= _KNOWN_SHOWN else "it is not one of this document"
 
 
 def integer(low: int, high: int = LARGEST, *, null: bool = False) -> Kind:
@@ -126,7 +122,7 @@ def is_number(value: Any) -> bool:
     """Whether `value` is a finite number ≥ 0 that JSON keeps."""
     kind = type(value)
     if kind is float:
-        return 0.0 <= value < math.inf
+        return bool(0.0 <= value < math.inf)
     return kind is int and 0 <= value <= LARGEST
 
 

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from vq.canonical import digest, parse
 from vq.errors import BadDataError, VqError
@@ -30,7 +30,6 @@ from vq.estimates.usage import read_usage
 from vq.files.documents import Folder, read_file
 from vq.files.inputs import fingerprint
 
-T = TypeVar("T")
 Watch = Callable[[Sequence[Case]], Iterable[Case]]
 """How the caller watches the progress over cases: it yields them all, in order."""
 
@@ -107,9 +106,8 @@ def document_digest(path: str) -> str:
 def _opened(path: str) -> Iterator[tuple[EvaluationSet, Folder]]:
     """The set in a file and the folder below which its receipts are; what goes wrong inside names the file."""
     head, name = os.path.split(path)
-    with _placed(path):
-        with Folder(head or ".") as folder:
-            yield read_set(parse(folder.read(name, MOST_BYTES))), folder
+    with _placed(path), Folder(head or ".") as folder:
+        yield read_set(parse(folder.read(name, MOST_BYTES))), folder
 
 
 @contextmanager
@@ -120,25 +118,19 @@ def _placed(where: str) -> Iterator[None]:
         raise error.at(where)  # noqa: B904 - the same error, placed
 
 
-
 def _observe(folder: Folder, cases: Iterable[Case]) -> Iterator[Observation]:
     """Each case with what its receipts say, one after another."""
     for case in cases:
-        receipt = _read(folder, case.estimate, receipts.MOST_BYTES, read_estimate, case=case, kind="estimate")
-        usage = sha256 = None
-        if case.usage is not None:
-            usage, sha256 = _read(folder, case.usage, usages.MOST_BYTES, _usage, case=case, kind="usage")
+        kind, path = "estimate", case.estimate
+        try:
+            receipt = read_estimate(parse(folder.read(path, receipts.MOST_BYTES)))
+            usage = sha256 = None
+            if case.usage is not None:
+                kind, path = "usage", case.usage
+                document = parse(folder.read(path, usages.MOST_BYTES))
+                usage, sha256 = read_usage(document), digest(document)
+        except VqError as error:
+            if error.where is None:
+                error.at(path)
+            raise error.at(f"case {case.case_id}, {kind} receipt")  # noqa: B904 - the same error, placed
         yield Observation(case=case, receipt=receipt, usage=usage, usage_sha256=sha256)
-
-
-def _usage(document: dict[str, Any]) -> tuple[usages.Usage, str]:
-    return read_usage(document), digest(document)
-
-
-def _read(folder: Folder, path: str, limit: int, read: Callable[[dict[str, Any]], T], *, case: Case, kind: str) -> T:
-    try:
-        return read(parse(folder.read(path, limit)))
-    except VqError as error:
-        if error.where is None:
-            error.at(path)
-        raise error.at(f"case {case.case_id}, {kind} receipt")  # noqa: B904 - the same error, placed

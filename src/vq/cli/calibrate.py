@@ -23,8 +23,23 @@ from vq.files.documents import refuse_existing, write_new
   vq estimate-evaluate held-out/set.json --calibration calibration.json"""
 )
 @click.argument("set_file", metavar="SET", type=click.Path())
-@click.option("-o", "--output", "target", metavar="FILE", required=True, type=click.Path(), help="Write the calibration to this new file.")
-@click.option("--min-cases", metavar="N", type=click.IntRange(1, 2**53 - 1), default=MIN_CASES, show_default=True, help="Decided cases that a group needs; choose it before fitting.")
+@click.option(
+    "-o",
+    "--output",
+    "target",
+    metavar="FILE",
+    required=True,
+    type=click.Path(),
+    help="Write the calibration to this new file.",
+)
+@click.option(
+    "--min-cases",
+    metavar="N",
+    type=click.IntRange(1, 2**53 - 1),
+    default=MIN_CASES,
+    show_default=True,
+    help="Decided cases that a group needs; choose it before fitting.",
+)
 @click.option("--job-wide", is_flag=True, help="Also use what the whole job was measured to hold at once.")
 @json_option
 @quiet_option
@@ -52,11 +67,22 @@ def calibrate(set_file: str, target: str, min_cases: int, *, job_wide: bool, as_
 def _show(output: Output, document: dict[str, Any], target: str) -> None:
     output.line(f"Calibration {document['calibration_id']}", bold=True)
     cases = len(document["training_cases"])
-    output.line(f"fitted on {document['training_set']['set_id']}: {cases} cases, {document['min_cases']} needed a group")
+    output.line(
+        f"fitted on {document['training_set']['set_id']}: {cases} cases, {document['min_cases']} needed a group"
+    )
     for title, key, last in (("Memory", "groups", "memory_scope"), ("Runtime", "runtime_groups", None)):
         output.line()
         output.line(title, bold=True)
-        headings = ["METHOD", "VERSION", "ALGORITHM", *(["SCOPE"] if last else []), "HARDWARE", "DECIDED", "OF", "MULTIPLIER"]
+        headings = [
+            "METHOD",
+            "VERSION",
+            "ALGORITHM",
+            *(["SCOPE"] if last else []),
+            "HARDWARE",
+            "DECIDED",
+            "OF",
+            "MULTIPLIER",
+        ]
         rows = [_row(group, last) for group in document[key]]
         output.table(headings, rows, keys=3, text_columns=5 if last else 4)
     output.line()

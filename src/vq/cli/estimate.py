@@ -36,19 +36,42 @@ _REASONS = {
       --calibration calibration.json --hardware-class class-a --json"""
 )
 @click.argument("manifest", type=click.Path())
-@click.option("--input", "inputs", multiple=True, metavar="PATH", type=click.Path(), help="Fingerprint this file, or every file under this folder (repeatable).")
-@click.option("--features", metavar="FILE", type=click.Path(), help="What you know and the manifest does not say (JSON).")
-@click.option("--memory-mb", metavar="N", type=click.IntRange(1, MOST_MEMORY_MB), help="Your own memory limit for the job, in MiB; it overrides the figure.")
+@click.option(
+    "--input",
+    "inputs",
+    multiple=True,
+    metavar="PATH",
+    type=click.Path(),
+    help="Fingerprint this file, or every file under this folder (repeatable).",
+)
+@click.option(
+    "--features",
+    metavar="FILE",
+    type=click.Path(),
+    help="What you know and the manifest does not say (JSON).",
+)
+@click.option(
+    "--memory-mb",
+    metavar="N",
+    type=click.IntRange(1, MOST_MEMORY_MB),
+    help="Your own memory limit for the job, in MiB; it overrides the figure.",
+)
 @click.option("--calibration", metavar="FILE", type=click.Path(), help="Apply this calibration.")
-@click.option("--hardware-class", metavar="LABEL", callback=hardware_class, help="The class of hardware that the job will run on.")
+@click.option(
+    "--hardware-class",
+    metavar="LABEL",
+    callback=hardware_class,
+    help="The class of hardware that the job will run on.",
+)
 @click.option("-o", "--output", "target", metavar="FILE", type=click.Path(), help="Write the receipt to a new file.")
 @json_option
 @quiet_option
 def estimate(**options: Any) -> None:
     """Turn a dry-run MANIFEST into an estimate receipt.
 
-    The receipt keeps the program's own memory figure, bound to the digests of the manifest and of the inputs. Nothing
-    is guessed: what the manifest does not say stays unknown. With a calibration, a calibrated figure is added beside it.
+    The receipt keeps the program's own memory figure, bound to the digests of the manifest and of the inputs.
+    Nothing is guessed: what the manifest does not say stays unknown. With a calibration, a calibrated figure is
+    added beside it.
     """
     calibration, label, target = options["calibration"], options["hardware_class"], options["target"]
     if (calibration is None) != (label is None):
@@ -97,7 +120,9 @@ def _show_receipt(output: Output, receipt: dict[str, Any]) -> None:
     known = [f"{name} {value}" for name, value in receipt["features"].items() if value is not None]
     output.field("Features", ", ".join(known) or "none reported")
     if receipt["evidence"]:
-        given = [f"{name} {value}" for name, value in receipt["evidence"].items() if name not in ("sha256", "schema_version")]
+        given = [
+            f"{name} {value}" for name, value in receipt["evidence"].items() if name not in ("sha256", "schema_version")
+        ]
         output.field("Evidence", ", ".join(given) or "none given")
     output.field("Memory", _memory(memory))
     if memory["override"]:

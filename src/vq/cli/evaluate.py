@@ -32,15 +32,13 @@ _MEANINGS = {
 \b
   vq estimate-evaluate held-out/set.json
   vq estimate-evaluate held-out/set.json --calibration calibration.json
-  vq estimate-evaluate held-out/set.json --plot held-out.svg
   vq estimate-evaluate held-out/set.json --json"""
 )
 @click.argument("set_file", metavar="SET", type=click.Path())
 @click.option("--calibration", metavar="FILE", type=click.Path(), help="Judge this calibration on the set.")
-@click.option("--plot", metavar="FILE.svg", type=click.Path(), help="Draw measured against predicted into a new file.")
 @json_option
 @quiet_option
-def evaluate(set_file: str, calibration: str | None, plot: str | None, *, as_json: bool, quiet: bool) -> None:
+def evaluate(set_file: str, calibration: str | None, *, as_json: bool, quiet: bool) -> None:
     """Say how estimates held up on a frozen SET of runs.
 
     For each method and class of hardware: how many cases, each verdict's count, measured over predicted, and how often

@@ -17,6 +17,7 @@ import click
 PAGE = 80
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 _STEP = 1024
+_FOUR_DIGITS = 1000
 _WIDE = "WF"
 
 
@@ -56,9 +57,7 @@ class Output:
             if number:
                 click.echo()
             for row_number, row in enumerate(cells):
-                padded = (
-                    _pad(row[column], widths[column], left=column < text_columns) for column in block
-                )
+                padded = (_pad(row[column], widths[column], left=column < text_columns) for column in block)
                 click.echo(styled("  ".join(padded).rstrip(), bold=row_number == 0))
 
 
@@ -122,7 +121,7 @@ def human_bytes(size: int) -> str:
     while value >= _STEP and unit < len(_UNITS) - 1:
         value /= _STEP
         unit += 1
-    return f"{size} bytes" if unit == 0 else f"{value:.4g} {_UNITS[unit]}" if value < 1000 else f"{value:.0f} {_UNITS[unit]}"
+    return f"{value:.0f} {_UNITS[unit]}" if unit == 0 or value >= _FOUR_DIGITS else f"{value:.4g} {_UNITS[unit]}"
 
 
 def dash() -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from vq.canonical import digest
 from vq.errors import BadDataError
 from vq.estimates import receipt as receipts
 from vq.estimates.calibration import METHOD, MULTIPLIER, STATUS, TRAINING_SET, Calibration, Group
@@ -22,9 +21,7 @@ _ANY_OBJECT = Kind("an object", lambda v: type(v) is dict)
 
 _RUNTIME_KEYS = {
     "runtime_status": STATUS,
-    "runtime_reason": one_of(
-        ("no_interval", "zero_upper_bound", "no_matching_group", "too_few_cases"), null=True
-    ),
+    "runtime_reason": one_of(("no_interval", "zero_upper_bound", "no_matching_group", "too_few_cases"), null=True),
     "runtime_multiplier": MULTIPLIER,
     "runtime_multiplier_is_lower_bound": BOOLEAN_OR_NULL,
     "calibrated_runtime_upper_seconds": number(null=True),
@@ -66,9 +63,7 @@ class _Part:
         )
 
 
-def apply_calibration(
-    document: dict[str, Any], calibration: Calibration, hardware_class: str
-) -> dict[str, Any]:
+def apply_calibration(document: dict[str, Any], calibration: Calibration, hardware_class: str) -> dict[str, Any]:
     """The calibrated estimate of a receipt document on a class of hardware.
 
     The raw figure is multiplied, never an override. Raises `BadDataError` for an invalid receipt or a figure that
@@ -130,9 +125,7 @@ def read_calibrated(document: dict[str, Any]) -> Receipt:
             found=document["estimate_sha256"],
         )
     identified = identity_of(receipt, document["hardware_class"]) is not None
-    _check_part(
-        document, _MEMORY_KEYS, _memory_part(receipt, _claimed(document, _MEMORY_KEYS)), identified=identified
-    )
+    _check_part(document, _MEMORY_KEYS, _memory_part(receipt, _claimed(document, _MEMORY_KEYS)), identified=identified)
     present = [key for key in _RUNTIME_KEYS if key in document]
     if present:
         missing = next((key for key in _RUNTIME_KEYS if key not in document), None)

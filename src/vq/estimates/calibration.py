@@ -75,22 +75,16 @@ class Calibration:
     def multipliers(self) -> Multipliers:
         """The multipliers of its calibrated groups."""
         return Multipliers(
-            memory={
-                key: group.multiplier for key, group in self.groups.items() if group.multiplier is not None
-            },
+            memory={key: group.multiplier for key, group in self.groups.items() if group.multiplier is not None},
             runtime={
-                key: group.multiplier
-                for key, group in self.runtime_groups.items()
-                if group.multiplier is not None
+                key: group.multiplier for key, group in self.runtime_groups.items() if group.multiplier is not None
             },
         )
 
 
 _COUNT = integer(0)
 STATUS = one_of(("calibrated", "uncalibrated"))
-MULTIPLIER = Kind(
-    "a finite number of 1 or more, or null", lambda v: v is None or (is_number(v) and not exceeds(1, v))
-)
+MULTIPLIER = Kind("a finite number of 1 or more, or null", lambda v: v is None or (is_number(v) and not exceeds(1, v)))
 _GROUP_STATUS = {
     "status": STATUS,
     "multiplier": MULTIPLIER,
@@ -221,9 +215,7 @@ def _check_group(item: dict[str, Any], min_cases: int, path: tuple[str | int, ..
         )
     for key in ("multiplier", "multiplier_is_lower_bound"):
         if (item[key] is None) != (status == "uncalibrated"):
-            raise BadDataError(
-                f"null exactly when uncalibrated, here {status}", path=(*path, key), found=item[key]
-            )
+            raise BadDataError(f"null exactly when uncalibrated, here {status}", path=(*path, key), found=item[key])
     flag = item["multiplier_is_lower_bound"]
     if flag is not None and not item["lower_bound" if flag else "exact"]:
         kind = "lower-bound" if flag else "exact"

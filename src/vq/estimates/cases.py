@@ -145,11 +145,7 @@ class Observation:
     def oom_refutes(self, figure: int) -> bool:
         """Whether an OOM kill at a limit that covers the estimate shows that `figure` was too low."""
         case = self.case
-        if (
-            case.outcome != "oom_killed"
-            or case.memory_limit_bytes is None
-            or case.memory_limit_bytes < figure
-        ):
+        if case.outcome != "oom_killed" or case.memory_limit_bytes is None or case.memory_limit_bytes < figure:
             return False
         known = self.receipt.scope in SCOPES and case.memory_limit_scope in SCOPES
         return known and SCOPES.index(case.memory_limit_scope) <= SCOPES.index(self.receipt.scope)

@@ -40,8 +40,8 @@ REPORT_SCHEMA = "vq.estimate-evaluation-report/1"
 
 _LIMITATIONS = (
     "The report speaks of these estimators, programs, methods and hardware classes only.",
-    "A measured peak is the largest single process; not_refuted means that the run had several processes, or an "
-    "unknown number, so the peak cannot confirm the estimate.",
+    "A measured peak is the largest single process; it cannot confirm an estimate of a run that had several, or an "
+    "unknown number: that is not_refuted, and not within.",
 )
 
 
@@ -118,12 +118,7 @@ class Judged:
         """Measured peak over figure, where it counts in the statistics."""
         figure, peak = self.observation.receipt.predicted_peak_bytes, self.observation.peak_bytes
         counts = self.memory in ("within", "not_refuted", "underpredicted")
-        if (
-            figure is None
-            or peak is None
-            or not counts
-            or (self.memory == "underpredicted" and peak <= figure)
-        ):
+        if figure is None or peak is None or not counts or (self.memory == "underpredicted" and peak <= figure):
             return None
         return peak, figure
 

@@ -111,9 +111,7 @@ def _string(manifest: dict[str, Any], table: str, key: str, *, unknown: tuple[st
     if value is None or value in unknown:
         return None
     if not isinstance(value, str) or len(value) > _MOST_CHARACTERS:
-        raise BadDataError(
-            f"a string of at most {_MOST_CHARACTERS} characters", path=(table, key), found=str(value)
-        )
+        raise BadDataError(f"a string of at most {_MOST_CHARACTERS} characters", path=(table, key), found=str(value))
     return value
 
 

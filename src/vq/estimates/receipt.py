@@ -167,9 +167,7 @@ def _input_digest(evidence: str | None, inputs: Sequence[InputFile], manifest: s
 _FEATURE_NAME = matching(r"[a-z0-9_]{1,48}", "a feature name of 1 to 48 of a-z 0-9 _")
 _FEATURE = Kind(
     "a string, number, true, false or null",
-    lambda v: (
-        v is None or type(v) in (str, bool) or is_number(v) or (type(v) in (int, float) and is_number(-v))
-    ),
+    lambda v: v is None or type(v) in (str, bool) or is_number(v) or (type(v) in (int, float) and is_number(-v)),
 )
 _METHOD = text(null=True, least=1)
 _WORD = text(null=True, least=1, most=256)
@@ -203,9 +201,7 @@ _SHAPE = Record(
         "inputs": Listing(
             Record(
                 {
-                    "path": Kind(
-                        "a relative path", lambda v: type(v) is str and v != "" and not v.startswith("/")
-                    ),
+                    "path": Kind("a relative path", lambda v: type(v) is str and v != "" and not v.startswith("/")),
                     "bytes": integer(0),
                     "sha256": SHA256,
                 }
@@ -296,14 +292,10 @@ def _check_memory(document: dict[str, Any], path: Path) -> None:
     vibe = document["estimator"] == vibe_qc.ESTIMATOR
     declared = evidence.get("memory_scope", UNSPECIFIED if vibe else scope)
     if scope != declared:
-        raise BadDataError(
-            f'"{declared}", the scope that the evidence declares', path=(*path, "scope"), found=scope
-        )
+        raise BadDataError(f'"{declared}", the scope that the evidence declares', path=(*path, "scope"), found=scope)
     margins = (None,) if figure is None else ("included",) if vibe else ("included", "none")
     if memory["safety_margin"] not in margins:
-        expected = (
-            "null without a figure" if figure is None else " or ".join(f'"{margin}"' for margin in margins)
-        )
+        expected = "null without a figure" if figure is None else " or ".join(f'"{margin}"' for margin in margins)
         raise BadDataError(expected, path=(*path, "safety_margin"), found=memory["safety_margin"])
     if override is not None and override["bytes"] != override["memory_mb"] * MIB:
         raise BadDataError(

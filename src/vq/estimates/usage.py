@@ -13,7 +13,7 @@ from typing import Any
 
 from vq.errors import BadDataError
 from vq.estimates.exact import decimal
-from vq.shapes import LARGEST, NULL, Kind, Path, Record, constant, integer, number, one_of, text
+from vq.shapes import LARGEST, NULL, Kind, Record, constant, integer, number, one_of, text
 
 DIRECT = "vq.direct-resource-usage.v1"
 SCHEDULER = "vq.scheduler-resource-usage.v1"
@@ -36,8 +36,8 @@ _KEEPS_EXIT_CODE = "invalid_gnu_time_output"
 class Usage:
     """What a usage receipt says; sizes in bytes, times in seconds, None where unknown.
 
-    `wall_seconds` is less the time paused, exactly. `job_low_bytes` and `job_high_bytes` bound what the whole job held at
-    once; both are None without a job-wide measurement, and the upper one without the kernel's own mark.
+    `wall_seconds` is less the time paused, exactly. `job_low_bytes` and `job_high_bytes` bound what the whole job
+    held at once; both are None without a job-wide measurement, and the upper one without the kernel's own mark.
     """
 
     ok: bool
@@ -51,9 +51,7 @@ class Usage:
 
 
 def _strings(value: Any) -> bool:
-    return value is None or (
-        type(value) is dict and all(item is None or type(item) is str for item in value.values())
-    )
+    return value is None or (type(value) is dict and all(item is None or type(item) is str for item in value.values()))
 
 
 _INTEGER = Kind("an integer or null", lambda v: v is None or (type(v) is int and -LARGEST <= v <= LARGEST))
@@ -140,9 +138,7 @@ def _check_exit_code(document: dict[str, Any]) -> None:
         raise BadDataError("an integer", path=("command_exit_code",))
     expected = "succeeded" if code == 0 else "failed"
     if status != expected:
-        raise BadDataError(
-            f'"{expected}" beside command_exit_code {code}', path=("command_status",), found=status
-        )
+        raise BadDataError(f'"{expected}" beside command_exit_code {code}', path=("command_status",), found=status)
 
 
 def _check_error(document: dict[str, Any], *, direct: bool) -> None:
@@ -156,9 +152,7 @@ def _check_error(document: dict[str, Any], *, direct: bool) -> None:
             NULL.check(document["command_exit_code"], ("command_exit_code",))
         _check_exit_code(document)
     elif document["command_status"] != "not_run":
-        raise BadDataError(
-            '"not_run" without an exit code', path=("command_status",), found=document["command_status"]
-        )
+        raise BadDataError('"not_run" without an exit code', path=("command_status",), found=document["command_status"])
 
 
 def _running_seconds(document: dict[str, Any]) -> int | float | Fraction | None:

@@ -12,7 +12,7 @@ import secrets
 import stat
 from collections.abc import Iterable
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from vq.errors import VqError
 
@@ -50,7 +50,7 @@ class Folder:
             self._root = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self._folders: dict[str, int] = {}
 
-    def __enter__(self) -> Folder:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
