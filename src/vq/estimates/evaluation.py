@@ -40,8 +40,7 @@ REPORT_SCHEMA = "vq.estimate-evaluation-report/1"
 
 _LIMITATIONS = (
     "The report speaks of these estimators, programs, methods and hardware classes only.",
-    "A measured peak is the largest single process; it cannot confirm an estimate of a run that had several, or an "
-    "unknown number: that is not_refuted, and not within.",
+    "A measured peak is that of the largest single process, so it cannot confirm the estimate of a run of several.",
 )
 
 
