@@ -10,8 +10,8 @@ from typing import NoReturn
 import click
 
 from vq.cli.commands import vq
-from vq.cli.output import escape
 from vq.errors import VqError
+from vq.wording import escape
 
 _INTERRUPTED = 130
 

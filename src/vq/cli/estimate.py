@@ -12,9 +12,10 @@ from vq.actions.estimates import Request, apply
 from vq.actions.estimates import estimate as make_estimate
 from vq.canonical import pretty
 from vq.cli.options import hardware_class, json_option, quiet_option
-from vq.cli.output import Output, human_bytes, warn
+from vq.cli.output import Output, warn
 from vq.estimates.receipt import MOST_MEMORY_MB
 from vq.files.documents import refuse_existing, write_new
+from vq.wording import human_bytes
 
 _REASONS = {
     "no_memory_figure": "the estimate has no memory figure",

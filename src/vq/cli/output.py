@@ -14,11 +14,9 @@ from dataclasses import dataclass
 
 import click
 
+from vq.wording import display_width, escape, wrap
+
 PAGE = 80
-_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
-_STEP = 1024
-_FOUR_DIGITS = 1000
-_WIDE = "WF"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +69,6 @@ def warn(text: str) -> None:
     note(f"vq: warning: {text}")
 
 
-def escape(text: str) -> str:
-    r"""`text` with everything that could steer a terminal (control, bidi, invisible) written as `\xNN` or `\uNNNN`."""
-    if text.isprintable():
-        return text
-    return "".join(
-        char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode() for char in text
-    )
-
-
 def styled(text: str, **style: bool | str) -> str:
     """`text` in a style where stdout is a terminal that wants colour (NO_COLOR is respected)."""
     if not style or os.environ.get("NO_COLOR") or not sys.stdout.isatty():
@@ -90,38 +79,6 @@ def styled(text: str, **style: bool | str) -> str:
 def page_width() -> int:
     """The width to lay text out for: the terminal's, or 80 columns in a pipe."""
     return shutil.get_terminal_size((PAGE, 24)).columns if sys.stdout.isatty() else PAGE
-
-
-def display_width(text: str) -> int:
-    """The columns that escaped text takes in a terminal."""
-    if text.isascii():
-        return len(text)
-    import unicodedata  # noqa: PLC0415 - only names beyond ASCII need it
-
-    return sum(
-        2 if unicodedata.east_asian_width(char) in _WIDE else 0 if unicodedata.combining(char) else 1 for char in text
-    )
-
-
-def wrap(text: str, width: int) -> list[str]:
-    """`text` in lines of at most `width` columns, broken between words; at least one line."""
-    lines, line = [], ""
-    for word in text.split(" "):
-        if line and display_width(line) + 1 + display_width(word) > width:
-            lines.append(line)
-            line = word
-        else:
-            line = f"{line} {word}" if line else word
-    return [*lines, line]
-
-
-def human_bytes(size: int) -> str:
-    """A size as people read it: `196.5 MiB`, at most four significant digits, powers of 1024."""
-    value, unit = float(size), 0
-    while value >= _STEP and unit < len(_UNITS) - 1:
-        value /= _STEP
-        unit += 1
-    return f"{value:.0f} {_UNITS[unit]}" if unit == 0 or value >= _FOUR_DIGITS else f"{value:.4g} {_UNITS[unit]}"
 
 
 def dash() -> str:
