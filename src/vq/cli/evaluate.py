@@ -13,6 +13,7 @@ from vq.cli.output import Output, dash, warn
 from vq.estimates.calibration import Calibration
 from vq.estimates.evaluation import Report
 from vq.estimates.summary import MEMORY_VERDICTS, Summary, Tally
+from vq.files.documents import refuse_existing, write_new
 
 _MEANINGS = {
     "underpredicted": "needed more than estimated",
@@ -26,27 +27,46 @@ _MEANINGS = {
 }
 
 
+def _svg_name(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    """The name of the picture, checked; wrong usage where its ending promises another format."""
+    if value is not None and not value.lower().endswith(".svg"):
+        raise click.BadParameter("expected a name that ends in .svg, the one format that is written")
+    return value
+
+
 @click.command(
     epilog="""Examples:
 
 \b
   vq estimate-evaluate held-out/set.json
   vq estimate-evaluate held-out/set.json --calibration calibration.json
+  vq estimate-evaluate held-out/set.json --plot held-out.svg
   vq estimate-evaluate held-out/set.json --json"""
 )
 @click.argument("set_file", metavar="SET", type=click.Path())
 @click.option("--calibration", metavar="FILE", type=click.Path(), help="Judge this calibration on the set.")
+@click.option(
+    "--plot",
+    metavar="FILE.svg",
+    type=click.Path(),
+    callback=_svg_name,
+    help="Also draw measured against predicted peak memory into this new file.",
+)
 @json_option
 @quiet_option
-def evaluate(set_file: str, calibration: str | None, *, as_json: bool, quiet: bool) -> None:
+def evaluate(set_file: str, calibration: str | None, plot: str | None, *, as_json: bool, quiet: bool) -> None:
     """Say how estimates held up on a frozen SET of runs.
 
     For each method and class of hardware: how many cases, each verdict's count, measured over predicted, and how often
     the estimate was too low, as a range from what is certain to what is possible.
     """
     output = Output(json=as_json, quiet=quiet)
+    if plot is not None:
+        refuse_existing(plot)
     fitted = None if calibration is None else load_calibration(calibration)
     report = evaluate_set(set_file, fitted, progress)
+    if plot is not None:
+        _draw(report, fitted, plot)
     for warning in report.warnings:
         warn(warning)
     if output.json:
@@ -56,6 +76,15 @@ def evaluate(set_file: str, calibration: str | None, *, as_json: bool, quiet: bo
         output.line(_frequency(report.overall.memory))
     else:
         _show(output, report, fitted)
+        if plot is not None:
+            output.field("Picture", plot)
+
+
+def _draw(report: Report, calibration: Calibration | None, target: str) -> None:
+    # Only who asks for a picture pays for loading what draws it.
+    from vq.plots.evaluation import draw  # noqa: PLC0415
+
+    write_new(target, draw(report, None if calibration is None else calibration.calibration_id))
 
 
 def _show(output: Output, report: Report, calibration: Calibration | None) -> None:

@@ -1,0 +1,204 @@
+"""The picture of an evaluation: measured against predicted peak memory, one panel a group.
+
+Both axes are logarithmic and have one scale in every panel, and the panels are square: the distance of a point from
+the diagonal is its ratio, wherever it lies. Points that fall on one half pixel with one verdict are one mark, so the
+file does not grow without bound with the cases; all counts are of cases. The bytes depend on the report alone, and not
+on the order of its cases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from vq.estimates.evaluation import Report
+from vq.plots.drawable import Panel, Point, drawable
+from vq.plots.legend import (
+    CALIBRATED,
+    GROUND,
+    INK,
+    LINE,
+    MARKS,
+    SOFT,
+    calibrated_line,
+    caption,
+    caption_lines,
+    cases,
+    key,
+    key_height,
+    mark,
+)
+from vq.plots.svg import END, MIDDLE, Paint, Scale, described, document, element, fit, power_ticks, words
+
+TITLE = "Measured against predicted peak memory"
+
+_PAGE = Paint(name="page", fill=GROUND)
+_ABOVE = Paint(name="above", fill=("#faf3ee", "#241e1c"))
+_GRID = Paint(name="grid", stroke=("#dfe2e7", "#343944"))
+_FRAME = Paint(name="frame", stroke=("#8b919c", "#6c7380"))
+_DIAGONAL = Paint(name="diagonal", stroke=("#3c414a", "#c3c9d3"), stroke_width=1.2)
+_PAINTS = (_PAGE, INK, SOFT, _ABOVE, _GRID, _FRAME, _DIAGONAL, CALIBRATED, *MARKS.values())
+
+_WIDTH, _MARGIN, _LEFT, _KEY = 720.0, 24.0, 84.0, 80.0
+_GAP, _HEADING, _FOOT = 26.0, 40.0, 50.0
+_ONE_PANEL, _NO_PANEL, _FEW_PANELS = 480.0, 80.0, 4
+_TITLE = {"font-size": 17, "font-weight": 600}
+_BOLD = {"font-size": 12, "font-weight": 600}
+_TEXT, _SMALL, _TINY = {"font-size": 11.5}, {"font-size": 10.5}, {"font-size": 9.5}
+_TICK_EVERY = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Axes:
+    """The axes that all panels share: exponents of two onto a square of `side` pixels, and where its ticks are."""
+
+    side: float
+    x: Scale
+    y: Scale
+    ticks: list[tuple[int, str]]
+
+    @classmethod
+    def of(cls, domain: tuple[float, float], side: float) -> _Axes:
+        """The axes of squares of `side` pixels that show a domain."""
+        return cls(
+            side=side,
+            x=Scale(low=domain[0], high=domain[1], start=0, end=side),
+            y=Scale(low=domain[0], high=domain[1], start=side, end=0),
+            ticks=power_ticks(*domain, int(side // _TICK_EVERY) + 1),
+        )
+
+    def marks(self, points: Sequence[Point]) -> list[tuple[int, int]]:
+        """Where the points fall, in half pixels, each place once."""
+        return sorted({(self.x.half_pixels(point.predicted), self.y.half_pixels(point.measured)) for point in points})
+
+    def calibrated(self, points: Sequence[Point]) -> list[tuple[int, int, int]]:
+        """From where to where (and at which height) a calibration moves the points, in half pixels, each move once."""
+        moves = {
+            (
+                self.x.half_pixels(point.predicted),
+                self.x.half_pixels(point.calibrated),
+                self.y.half_pixels(point.measured),
+            )
+            for point in points
+            if point.calibrated is not None
+        }
+        return sorted(move for move in moves if move[0] != move[1])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Layout:
+    """Where so many panels stand: in `columns` columns of squares of `side` pixels below `top`."""
+
+    panels: int
+    columns: int
+    side: float
+    top: float
+
+    @classmethod
+    def of(cls, panels: int, top: float) -> _Layout:
+        """One large panel, four of half the width, or rows of three."""
+        columns = 1 if panels <= 1 else 2 if panels <= _FEW_PANELS else 3
+        width = _WIDTH - _LEFT - _MARGIN
+        side = _ONE_PANEL if columns == 1 else (width - (columns - 1) * _GAP) // columns
+        return cls(panels=panels, columns=columns, side=side, top=top)
+
+    def corner(self, place: int) -> tuple[float, float]:
+        """The upper left corner of a panel's square."""
+        row, column = divmod(place, self.columns)
+        return (
+            _LEFT + column * (self.side + _GAP),
+            self.top + row * (_HEADING + self.side + _FOOT) + _HEADING,
+        )
+
+    @property
+    def bottom(self) -> float:
+        """Where the last row ends."""
+        return self.corner(self.panels - 1)[1] + self.side + _FOOT if self.panels else self.top + _NO_PANEL
+
+
+def draw(report: Report, calibration_id: str | None = None) -> Iterator[str]:
+    """The pieces of the picture, an SVG document; `calibration_id` names the calibration that the report judged."""
+    found = drawable(report)
+    layout = _Layout.of(len(found.panels) if found.drawn else 0, _KEY + key_height(found))
+    body, marks = [], 0
+    if found.drawn:
+        axes = _Axes.of(found.domain(), layout.side)
+        for place, panel in enumerate(found.panels):
+            body.append(_panel(panel, axes, layout.corner(place), first=place % layout.columns == 0))
+            marks += sum(len(axes.marks(points)) for points in panel.points.values())
+    else:
+        body.append(_nothing(layout.top))
+    lines = caption(report, found, calibration_id, marks)
+    height = layout.bottom + LINE * len(lines) + _MARGIN
+    subtitle = f"set {report.set_id}: {cases(len(report.rows))}, {found.drawn} drawn"
+    head = [
+        described(f"{TITLE}: {subtitle}", " ".join(lines)),
+        element("rect", {"width": _WIDTH, "height": height} | _PAGE.attributes()),
+        words(_MARGIN, 36, TITLE, _TITLE, INK.attributes()),
+        words(_MARGIN, 55, subtitle, _TEXT, SOFT.attributes()),
+        *key(found, _MARGIN, _KEY),
+    ]
+    foot = caption_lines(lines, _MARGIN, layout.bottom + LINE)
+    return document((_WIDTH, height), _PAINTS, [*head, *body, *foot])
+
+
+def _nothing(top: float) -> str:
+    said = "Nothing to draw: no case has both a predicted figure and a measured peak."
+    return words(_WIDTH / 2, top + _NO_PANEL / 2, said, _BOLD, MIDDLE, INK.attributes())
+
+
+def _panel(panel: Panel, axes: _Axes, corner: tuple[float, float], *, first: bool) -> str:
+    """The panel of a group with its square at `corner`; the first of a row has the names of the vertical axis."""
+    pieces = [*_heading(panel, axes.side), *_ground(axes), *_horizontal(axes)]
+    if first:
+        pieces += _vertical(axes)
+    every = [point for verdict in MARKS for point in panel.points.get(verdict, ())]
+    if moves := axes.calibrated(every):
+        lines = "".join(calibrated_line(start / 2, end / 2, y / 2) for start, end, y in moves)
+        pieces.append(element("path", CALIBRATED.attributes() | {"d": lines}))
+    for verdict, paint in MARKS.items():
+        if points := panel.points.get(verdict):
+            drawn = [mark(verdict, x / 2, y / 2) for x, y in axes.marks(points)]
+            pieces.append(element("g", paint.attributes(), "\n", "\n".join(drawn), "\n"))
+    if not every:
+        pieces.append(words(axes.side / 2, axes.side * 0.7, "nothing to draw", _SMALL, MIDDLE, SOFT.attributes()))
+    return element("g", {"transform": f"translate({corner[0]:.15g} {corner[1]:.15g})"}, "\n", "\n".join(pieces), "\n")
+
+
+def _heading(panel: Panel, side: float) -> Iterator[str]:
+    method = panel.method or "unknown method"
+    count = f"n = {panel.cases}" + ("" if panel.drawn == panel.cases else f", {panel.drawn} drawn")
+    yield described(f"{method}, {panel.hardware_class}: {count}", "")
+    yield words(0, -23, fit(method, side, 12.5), _BOLD, INK.attributes())
+    yield words(0, -8, fit(panel.hardware_class, side - 100, 10.5), _SMALL, SOFT.attributes())
+    yield words(side, -8, count, _SMALL, END, SOFT.attributes())
+
+
+def _ground(axes: _Axes) -> Iterator[str]:
+    """What lies under the points: the half where measured exceeds predicted, the grid, the frame, the diagonal."""
+    side = axes.side
+    yield element("path", _ABOVE.attributes() | {"d": f"M0 {side:.15g}V0H{side:.15g}z"})
+    grid = "".join(
+        f"M{axes.x.half_pixels(at) / 2:.15g} 0v{side:.15g}M0 {axes.y.half_pixels(at) / 2:.15g}h{side:.15g}"
+        for at, _ in axes.ticks
+    )
+    yield element("path", _GRID.attributes() | {"d": grid})
+    yield element("rect", {"width": side, "height": side} | _FRAME.attributes())
+    yield element("path", _DIAGONAL.attributes() | {"d": f"M0 {side:.15g}L{side:.15g} 0"})
+    turned = {"transform": f"rotate(-45 {side - 8:.15g} 8)"}
+    yield words(side - 8, 8 + 12, "measured = predicted", _TINY, END, turned, SOFT.attributes())
+
+
+def _horizontal(axes: _Axes) -> Iterator[str]:
+    for at, label in axes.ticks:
+        yield words(axes.x.half_pixels(at) / 2, axes.side + 14, label, _TINY, MIDDLE, SOFT.attributes())
+    said = "Predicted peak memory (bytes, log scale)"
+    yield words(axes.side / 2, axes.side + 31, said, _SMALL, MIDDLE, INK.attributes())
+
+
+def _vertical(axes: _Axes) -> Iterator[str]:
+    for at, label in axes.ticks:
+        yield words(-6, axes.y.half_pixels(at) / 2 + 3.5, label, _TINY, END, SOFT.attributes())
+    x, y = -60.0, axes.side / 2
+    turned = {"transform": f"rotate(-90 {x:.15g} {y:.15g})"}
+    yield words(x, y, "Measured peak memory (bytes, log scale)", _SMALL, MIDDLE, turned, INK.attributes())
