@@ -21,14 +21,15 @@ from vq.plots.legend import (
     MARKS,
     SOFT,
     calibrated_line,
-    caption,
     caption_lines,
     cases,
     key,
     key_height,
     mark,
+    sentences,
 )
 from vq.plots.svg import END, MIDDLE, Paint, Scale, described, document, element, fit, power_ticks, words
+from vq.wording import wrap
 
 TITLE = "Measured against predicted peak memory"
 
@@ -39,13 +40,15 @@ _FRAME = Paint(name="frame", stroke=("#8b919c", "#6c7380"))
 _DIAGONAL = Paint(name="diagonal", stroke=("#3c414a", "#c3c9d3"), stroke_width=1.2)
 _PAINTS = (_PAGE, INK, SOFT, _ABOVE, _GRID, _FRAME, _DIAGONAL, CALIBRATED, *MARKS.values())
 
-_WIDTH, _MARGIN, _LEFT, _KEY = 720.0, 24.0, 84.0, 80.0
+_WIDTH, _NARROW, _MARGIN, _LEFT, _KEY = 720.0, 612.0, 24.0, 84.0, 80.0
 _GAP, _HEADING, _FOOT = 26.0, 40.0, 50.0
 _ONE_PANEL, _NO_PANEL, _FEW_PANELS = 480.0, 80.0, 4
 _TITLE = {"font-size": 17, "font-weight": 600}
 _BOLD = {"font-size": 12, "font-weight": 600}
 _TEXT, _SMALL, _TINY = {"font-size": 11.5}, {"font-size": 10.5}, {"font-size": 9.5}
-_TICK_EVERY = 50
+_TICK_APART, _COLUMN = 46, 5.25
+_LABEL_PLACES = (0.75, 0.5, 0.25)
+_LABEL_DOWN, _LABEL_REACH = 6.0, 36.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +67,7 @@ class _Axes:
             side=side,
             x=Scale(low=domain[0], high=domain[1], start=0, end=side),
             y=Scale(low=domain[0], high=domain[1], start=side, end=0),
-            ticks=power_ticks(*domain, int(side // _TICK_EVERY) + 1),
+            ticks=power_ticks(*domain, _TICK_APART * (domain[1] - domain[0]) / side),
         )
 
     def marks(self, points: Sequence[Point]) -> list[tuple[int, int]]:
@@ -111,6 +114,11 @@ class _Layout:
         )
 
     @property
+    def width(self) -> float:
+        """The width of the page."""
+        return _NARROW if self.panels == 1 else _WIDTH
+
+    @property
     def bottom(self) -> float:
         """Where the last row ends."""
         return self.corner(self.panels - 1)[1] + self.side + _FOOT if self.panels else self.top + _NO_PANEL
@@ -128,18 +136,22 @@ def draw(report: Report, calibration_id: str | None = None) -> Iterator[str]:
             marks += sum(len(axes.marks(points)) for points in panel.points.values())
     else:
         body.append(_nothing(layout.top))
-    lines = caption(report, found, calibration_id, marks)
+    lines = [
+        line
+        for sentence in sentences(report, found, calibration_id, marks)
+        for line in wrap(sentence, int((layout.width - 2 * _MARGIN) // _COLUMN))
+    ]
     height = layout.bottom + LINE * len(lines) + _MARGIN
     subtitle = f"set {report.set_id}: {cases(len(report.rows))}, {found.drawn} drawn"
     head = [
         described(f"{TITLE}: {subtitle}", " ".join(lines)),
-        element("rect", {"width": _WIDTH, "height": height} | _PAGE.attributes()),
+        element("rect", {"width": layout.width, "height": height} | _PAGE.attributes()),
         words(_MARGIN, 36, TITLE, _TITLE, INK.attributes()),
         words(_MARGIN, 55, subtitle, _TEXT, SOFT.attributes()),
         *key(found, _MARGIN, _KEY),
     ]
     foot = caption_lines(lines, _MARGIN, layout.bottom + LINE)
-    return document((_WIDTH, height), _PAINTS, [*head, *body, *foot])
+    return document((layout.width, height), _PAINTS, [*head, *body, *foot])
 
 
 def _nothing(top: float) -> str:
@@ -153,6 +165,7 @@ def _panel(panel: Panel, axes: _Axes, corner: tuple[float, float], *, first: boo
     if first:
         pieces += _vertical(axes)
     every = [point for verdict in MARKS for point in panel.points.get(verdict, ())]
+    pieces.append(_diagonal_label(axes, every))
     if moves := axes.calibrated(every):
         lines = "".join(calibrated_line(start / 2, end / 2, y / 2) for start, end, y in moves)
         pieces.append(element("path", CALIBRATED.attributes() | {"d": lines}))
@@ -185,14 +198,29 @@ def _ground(axes: _Axes) -> Iterator[str]:
     yield element("path", _GRID.attributes() | {"d": grid})
     yield element("rect", {"width": side, "height": side} | _FRAME.attributes())
     yield element("path", _DIAGONAL.attributes() | {"d": f"M0 {side:.15g}L{side:.15g} 0"})
-    turned = {"transform": f"rotate(-45 {side - 8:.15g} 8)"}
-    yield words(side - 8, 8 + 12, "measured = predicted", _TINY, END, turned, SOFT.attributes())
+
+
+def _diagonal_label(axes: _Axes, points: Sequence[Point]) -> str:
+    """What the diagonal is, written under it where the fewest points are in the way."""
+    places = [axes.side * part for part in _LABEL_PLACES]
+
+    def crowd(at: float) -> int:
+        # Points in the square around the label's middle, which lies a little below the diagonal.
+        return sum(
+            abs(x / 2 - at - _LABEL_DOWN) < _LABEL_REACH and abs(axes.side - y / 2 - at + _LABEL_DOWN) < _LABEL_REACH
+            for x, y in axes.marks(points)
+        )
+
+    x = min(places, key=crowd)
+    y = axes.side - x
+    turned = {"transform": f"rotate(-45 {x:.15g} {y:.15g})"}
+    return words(x, y + 13, "measured = predicted", _TINY, MIDDLE, turned, SOFT.attributes())
 
 
 def _horizontal(axes: _Axes) -> Iterator[str]:
     for at, label in axes.ticks:
         yield words(axes.x.half_pixels(at) / 2, axes.side + 14, label, _TINY, MIDDLE, SOFT.attributes())
-    said = "Predicted peak memory (bytes, log scale)"
+    said = "Predicted peak (bytes, log scale)"
     yield words(axes.side / 2, axes.side + 31, said, _SMALL, MIDDLE, INK.attributes())
 
 
@@ -201,4 +229,4 @@ def _vertical(axes: _Axes) -> Iterator[str]:
         yield words(-6, axes.y.half_pixels(at) / 2 + 3.5, label, _TINY, END, SOFT.attributes())
     x, y = -60.0, axes.side / 2
     turned = {"transform": f"rotate(-90 {x:.15g} {y:.15g})"}
-    yield words(x, y, "Measured peak memory (bytes, log scale)", _SMALL, MIDDLE, turned, INK.attributes())
+    yield words(x, y, "Measured peak (bytes, log scale)", _SMALL, MIDDLE, turned, INK.attributes())

@@ -13,7 +13,6 @@ from vq.estimates.evaluation import Report
 from vq.estimates.summary import MEMORY_VERDICTS
 from vq.plots.drawable import REASONS, Drawable
 from vq.plots.svg import END, Paint, element, words
-from vq.wording import wrap
 
 GROUND = ("#ffffff", "#16181d")
 INK = Paint(name="ink", fill=("#1b1d22", "#eceef2"))
@@ -30,7 +29,7 @@ MARKS = {
 """The verdicts that a point can have, in the order in which they are painted: what matters most comes last, on top."""
 
 _SHAPES = {
-    "underpredicted": "m0-4.2 3.9 6.8h-7.8z",
+    "underpredicted": "m0-4.4 4.1 7.1h-8.2z",
     "within": "m-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0z",
     "not_refuted": "m-2.6-2.6h5.2v5.2h-5.2z",
     "censored": "m0-3.8 3.8 3.8-3.8 3.8-3.8-3.8z",
@@ -40,15 +39,14 @@ _SHAPES = {
 _MEANINGS = {
     "underpredicted": "needed more than predicted",
     "within": "measured at or below the prediction, and the measurement compares",
-    "not_refuted": "measured at or below, but only the largest of several processes",
+    "not_refuted": "measured at or below, but only the largest of several (or unknown) processes",
     "censored": "stopped before it could decide",
     "excluded": "the run or its measurement failed: no evidence",
 }
 
 LINE = 16.0
-_NAME, _COUNT, _MEANING = 18.0, 150.0, 164.0
+_NAME, _COUNT, _MEANING = 18.0, 134.0, 148.0
 _SIZE, _SMALL = {"font-size": 11.5}, {"font-size": 10.5}
-_COLUMNS = 118
 
 
 def mark(verdict: str, x: float, y: float) -> str:
@@ -84,11 +82,6 @@ def key_height(found: Drawable) -> float:
     return LINE * (len(MARKS) + bool(found.calibrated))
 
 
-def caption(report: Report, found: Drawable, calibration_id: str | None, marks: int) -> list[str]:
-    """The lines under the picture; `marks` is how many marks stand for the points."""
-    return [line for sentence in _sentences(report, found, calibration_id, marks) for line in wrap(sentence, _COLUMNS)]
-
-
 def caption_lines(lines: Iterable[str], left: float, top: float) -> Iterator[str]:
     """The caption drawn; `top` is the first baseline."""
     for number, line in enumerate(lines):
@@ -110,10 +103,11 @@ def _said(verdict: str) -> str:
     return verdict.replace("_", " ")
 
 
-def _sentences(report: Report, found: Drawable, calibration_id: str | None, marks: int) -> Iterator[str]:
+def sentences(report: Report, found: Drawable, calibration_id: str | None, marks: int) -> Iterator[str]:
+    """What the caption says; `marks` is how many marks stand for the points."""
     points = found.drawn
     yield (
-        "Measured is the peak of the largest single process. Both axes have the same scale in every panel; "
+        "Measured is the peak of the largest single process. All axes have one scale: "
         "the distance from the diagonal is the ratio."
     )
     if points < len(report.rows):

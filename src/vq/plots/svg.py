@@ -10,6 +10,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from math import ceil, floor
 
 from vq.wording import escape, human_bytes
 
@@ -21,7 +22,7 @@ END: Attributes = {"text-anchor": "end"}
 _MARKUP = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"})
 _FONT = "system-ui, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
 _WIDE, _CAPITAL, _OTHER = 1.0, 0.72, 0.57
-_STEPS = (1, 2, 3, 4, 5, 10, 20, 30)
+_STEPS = (1, 2, 3, 4, 5, 6, 8, 10, 20, 40, 80)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,15 +66,11 @@ class Scale:
         return round(2 * self.place(value))
 
 
-def power_ticks(low: float, high: float, most: int) -> list[tuple[int, str]]:
-    """At most `most` powers of two from 2^low to 2^high, as (exponent, size in human units), evenly spaced."""
-    exponents: range = range(0)
-    for step in _STEPS:
-        first = -(-max(low, 0) // step) * step
-        exponents = range(int(first), int(high // 1) + 1, step)
-        if len(exponents) <= most:
-            break
-    return [(exponent, human_bytes(2**exponent)) for exponent in exponents]
+def power_ticks(low: float, high: float, apart: float) -> list[tuple[int, str]]:
+    """Powers of two from 2^low to 2^high, as (exponent, size in human units): as many as stand `apart` powers apart."""
+    step = next(step for step in _STEPS if step >= apart)
+    first = ceil(max(low, 0) / step) * step
+    return [(exponent, human_bytes(2**exponent)) for exponent in range(first, floor(high) + 1, step)]
 
 
 def number(value: float) -> str:
