@@ -8,7 +8,7 @@ on the order of its cases.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from vq.estimates.evaluation import Report
@@ -27,8 +27,22 @@ from vq.plots.legend import (
     key_height,
     mark,
     sentences,
+    small_paint,
 )
-from vq.plots.svg import END, MIDDLE, Paint, Scale, described, document, element, fit, power_ticks, words
+from vq.plots.svg import (
+    END,
+    MIDDLE,
+    Attributes,
+    Paint,
+    Scale,
+    described,
+    document,
+    element,
+    fit,
+    power_ticks,
+    text_width,
+    words,
+)
 from vq.wording import wrap
 
 TITLE = "Measured against predicted peak memory"
@@ -47,8 +61,14 @@ _TITLE = {"font-size": 17, "font-weight": 600}
 _BOLD = {"font-size": 12, "font-weight": 600}
 _TEXT, _SMALL, _TINY = {"font-size": 11.5}, {"font-size": 10.5}, {"font-size": 9.5}
 _TICK_APART, _COLUMN = 46, 5.25
-_LABEL_PLACES = (0.75, 0.5, 0.25)
+_LABEL_PLACES = (0.74, 0.5, 0.26)
 _LABEL_DOWN, _LABEL_REACH = 6.0, 36.0
+
+
+_SAID, _ROOM_PER_MARK = 300, 80.0
+
+_Spots = dict[str, list[tuple[int, int]]]
+"""Where the marks of each verdict are in a panel, in half pixels."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,14 +94,16 @@ class _Axes:
         """Where the points fall, in half pixels, each place once."""
         return sorted({(self.x.half_pixels(point.predicted), self.y.half_pixels(point.measured)) for point in points})
 
-    def calibrated(self, points: Sequence[Point]) -> list[tuple[int, int, int]]:
-        """From where to where (and at which height) a calibration moves the points, in half pixels, each move once."""
+    def dense(self, spots: _Spots) -> bool:
+        """Whether a panel has so many marks that they would hide each other."""
+        return sum(map(len, spots.values())) > self.side**2 / _ROOM_PER_MARK
+
+    def moves(self, panel: Panel) -> list[tuple[int, int, int]]:
+        """From where to where, and at which height, a calibration moves points, in half pixels, each move once."""
+        place_x, place_y = self.x.half_pixels, self.y.half_pixels
         moves = {
-            (
-                self.x.half_pixels(point.predicted),
-                self.x.half_pixels(point.calibrated),
-                self.y.half_pixels(point.measured),
-            )
+            (place_x(point.predicted), place_x(point.calibrated), place_y(point.measured))
+            for points in panel.points.values()
             for point in points
             if point.calibrated is not None
         }
@@ -128,17 +150,20 @@ def draw(report: Report, calibration_id: str | None = None) -> Iterator[str]:
     """The pieces of the picture, an SVG document; `calibration_id` names the calibration that the report judged."""
     found = drawable(report)
     layout = _Layout.of(len(found.panels) if found.drawn else 0, _KEY + key_height(found))
-    body, marks = [], 0
+    body, marks, dense = [], 0, False
     if found.drawn:
         axes = _Axes.of(found.domain(), layout.side)
         for place, panel in enumerate(found.panels):
-            body.append(_panel(panel, axes, layout.corner(place), first=place % layout.columns == 0))
-            marks += sum(len(axes.marks(points)) for points in panel.points.values())
+            spots = {verdict: axes.marks(points) for verdict, points in panel.points.items()}
+            marks += sum(map(len, spots.values()))
+            dense |= axes.dense(spots)
+            pieces = _panel(panel, axes, spots, first=place % layout.columns == 0)
+            body.append(_group({"transform": "translate({:.15g} {:.15g})".format(*layout.corner(place))}, pieces))
     else:
         body.append(_nothing(layout.top))
     lines = [
         line
-        for sentence in sentences(report, found, calibration_id, marks)
+        for sentence in sentences(report, found, calibration_id, marks, dense=dense)
         for line in wrap(sentence, int((layout.width - 2 * _MARGIN) // _COLUMN))
     ]
     height = layout.bottom + LINE * len(lines) + _MARGIN
@@ -159,36 +184,44 @@ def _nothing(top: float) -> str:
     return words(_WIDTH / 2, top + _NO_PANEL / 2, said, _BOLD, MIDDLE, INK.attributes())
 
 
-def _panel(panel: Panel, axes: _Axes, corner: tuple[float, float], *, first: bool) -> str:
-    """The panel of a group with its square at `corner`; the first of a row has the names of the vertical axis."""
-    pieces = [*_heading(panel, axes.side), *_ground(axes), *_horizontal(axes)]
+def _panel(panel: Panel, axes: _Axes, spots: _Spots, *, first: bool) -> Iterator[str]:
+    """The panel of a group, its square's corner at (0, 0); the first of a row names the vertical axis."""
+    yield from _heading(panel, axes.side)
+    yield from _ground(axes)
+    yield from _horizontal(axes)
     if first:
-        pieces += _vertical(axes)
-    every = [point for verdict in MARKS for point in panel.points.get(verdict, ())]
-    pieces.append(_diagonal_label(axes, every))
-    if moves := axes.calibrated(every):
-        lines = "".join(calibrated_line(start / 2, end / 2, y / 2) for start, end, y in moves)
-        pieces.append(element("path", CALIBRATED.attributes() | {"d": lines}))
-    for verdict, paint in MARKS.items():
-        if points := panel.points.get(verdict):
-            drawn = [mark(verdict, x / 2, y / 2) for x, y in axes.marks(points)]
-            pieces.append(element("g", paint.attributes(), "\n", "\n".join(drawn), "\n"))
-    if not every:
-        pieces.append(words(axes.side / 2, axes.side * 0.7, "nothing to draw", _SMALL, MIDDLE, SOFT.attributes()))
-    return element("g", {"transform": f"translate({corner[0]:.15g} {corner[1]:.15g})"}, "\n", "\n".join(pieces), "\n")
+        yield from _vertical(axes)
+    if not spots:
+        yield words(axes.side / 2, axes.side * 0.7, "nothing to draw", _SMALL, MIDDLE, SOFT.attributes())
+    dense = axes.dense(spots)
+    if not dense:
+        yield from _diagonal(axes, spots)
+        if moves := axes.moves(panel):
+            lines = "".join(calibrated_line(start / 2, end / 2, y / 2) for start, end, y in moves)
+            yield element("path", CALIBRATED.attributes() | {"d": lines})
+    for verdict in MARKS:
+        if verdict in spots:
+            paint = small_paint(verdict) if dense else MARKS[verdict].attributes()
+            yield _group(paint, [mark(verdict, x / 2, y / 2, small=dense) for x, y in spots[verdict]])
+    if dense:
+        yield from _diagonal(axes, spots)
+
+
+def _group(attributes: Attributes, pieces: Iterable[str]) -> str:
+    return element("g", attributes, "\n", "\n".join(pieces), "\n")
 
 
 def _heading(panel: Panel, side: float) -> Iterator[str]:
     method = panel.method or "unknown method"
     count = f"n = {panel.cases}" + ("" if panel.drawn == panel.cases else f", {panel.drawn} drawn")
-    yield described(f"{method}, {panel.hardware_class}: {count}", "")
+    yield described(f"{method[:_SAID]}, {panel.hardware_class}: {count}", "")
     yield words(0, -23, fit(method, side, 12.5), _BOLD, INK.attributes())
-    yield words(0, -8, fit(panel.hardware_class, side - 100, 10.5), _SMALL, SOFT.attributes())
+    yield words(0, -8, fit(panel.hardware_class, side - text_width(count, 10.5) - 6, 10.5), _SMALL, SOFT.attributes())
     yield words(side, -8, count, _SMALL, END, SOFT.attributes())
 
 
 def _ground(axes: _Axes) -> Iterator[str]:
-    """What lies under the points: the half where measured exceeds predicted, the grid, the frame, the diagonal."""
+    """What lies under the points: the half where measured exceeds predicted, the grid and the frame."""
     side = axes.side
     yield element("path", _ABOVE.attributes() | {"d": f"M0 {side:.15g}V0H{side:.15g}z"})
     grid = "".join(
@@ -197,24 +230,25 @@ def _ground(axes: _Axes) -> Iterator[str]:
     )
     yield element("path", _GRID.attributes() | {"d": grid})
     yield element("rect", {"width": side, "height": side} | _FRAME.attributes())
-    yield element("path", _DIAGONAL.attributes() | {"d": f"M0 {side:.15g}L{side:.15g} 0"})
 
 
-def _diagonal_label(axes: _Axes, points: Sequence[Point]) -> str:
-    """What the diagonal is, written under it where the fewest points are in the way."""
+def _diagonal(axes: _Axes, spots: _Spots) -> Iterator[str]:
+    """The diagonal, and what it is, written under it where the fewest points are in the way."""
+    yield element("path", _DIAGONAL.attributes() | {"d": f"M0 {axes.side:.15g}L{axes.side:.15g} 0"})
     places = [axes.side * part for part in _LABEL_PLACES]
 
     def crowd(at: float) -> int:
         # Points in the square around the label's middle, which lies a little below the diagonal.
         return sum(
             abs(x / 2 - at - _LABEL_DOWN) < _LABEL_REACH and abs(axes.side - y / 2 - at + _LABEL_DOWN) < _LABEL_REACH
-            for x, y in axes.marks(points)
+            for marks in spots.values()
+            for x, y in marks
         )
 
     x = min(places, key=crowd)
     y = axes.side - x
     turned = {"transform": f"rotate(-45 {x:.15g} {y:.15g})"}
-    return words(x, y + 13, "measured = predicted", _TINY, MIDDLE, turned, SOFT.attributes())
+    yield words(x, y + 13, "measured = predicted", _TINY, MIDDLE, turned, SOFT.attributes())
 
 
 def _horizontal(axes: _Axes) -> Iterator[str]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from vq.estimates.evaluation import Report
 from vq.estimates.summary import MEMORY_VERDICTS
 from vq.plots.drawable import REASONS, Drawable
-from vq.plots.svg import END, Paint, element, words
+from vq.plots.svg import END, Attributes, Paint, element, words
 
 GROUND = ("#ffffff", "#16181d")
 INK = Paint(name="ink", fill=("#1b1d22", "#eceef2"))
@@ -36,22 +36,38 @@ _SHAPES = {
     "excluded": "m-2.5-2.5 5 5m0-5-5 5",
 }
 
+_SMALL_SHAPES = {
+    "underpredicted": "m0-1.5 1.4 2.4h-2.8z",
+    "within": "m-1.1 0a1.1 1.1 0 1 0 2.2 0a1.1 1.1 0 1 0-2.2 0z",
+    "not_refuted": "m-1-1h2v2h-2z",
+    "censored": "m0-1.4 1.4 1.4-1.4 1.4-1.4-1.4z",
+    "excluded": "m-1-1 2 2m0-2-2 2",
+}
+
 _MEANINGS = {
     "underpredicted": "needed more than predicted",
-    "within": "measured at or below the prediction, and the measurement compares",
-    "not_refuted": "measured at or below, but only the largest of several (or unknown) processes",
+    "within": "at or below the prediction, and the measurement compares",
+    "not_refuted": "at or below, but only the largest of several (or unknown) processes",
     "censored": "stopped before it could decide",
     "excluded": "the run or its measurement failed: no evidence",
 }
 
 LINE = 16.0
-_NAME, _COUNT, _MEANING = 18.0, 134.0, 148.0
+_NAME, _COUNT, _MEANING = 18.0, 144.0, 158.0
+_THIN = 0.7
 _SIZE, _SMALL = {"font-size": 11.5}, {"font-size": 10.5}
 
 
-def mark(verdict: str, x: float, y: float) -> str:
-    """The mark of a verdict at (x, y), to be painted as `MARKS` says."""
-    return element("path", {"d": f"M{x:.15g} {y:.15g}{_SHAPES[verdict]}"})
+def mark(verdict: str, x: float, y: float, *, small: bool = False) -> str:
+    """The mark of a verdict at (x, y), to be painted as `MARKS` says, or as `small_paint` says."""
+    shape = (_SMALL_SHAPES if small else _SHAPES)[verdict]
+    return element("path", {"d": f"M{x:.15g} {y:.15g}{shape}"})
+
+
+def small_paint(verdict: str) -> Attributes:
+    """How small marks are painted: without the rim that would hide the neighbours of a filled one."""
+    paint = MARKS[verdict]
+    return paint.attributes() | {"stroke-width": 0 if paint.stroke == GROUND else _THIN}
 
 
 def calibrated_line(x: float, to: float, y: float) -> str:
@@ -103,8 +119,8 @@ def _said(verdict: str) -> str:
     return verdict.replace("_", " ")
 
 
-def sentences(report: Report, found: Drawable, calibration_id: str | None, marks: int) -> Iterator[str]:
-    """What the caption says; `marks` is how many marks stand for the points."""
+def sentences(report: Report, found: Drawable, calibration_id: str | None, marks: int, *, dense: bool) -> Iterator[str]:
+    """What the caption says; `marks` is how many marks stand for the points, `dense` whether a panel has too many."""
     points = found.drawn
     yield (
         "Measured is the peak of the largest single process. All axes have one scale: "
@@ -122,6 +138,9 @@ def sentences(report: Report, found: Drawable, calibration_id: str | None, marks
         )
     if marks < points:
         yield f"Cases of one verdict on the same half pixel are drawn once: {marks} marks for {points} cases."
+    if dense:
+        calibrated = " and calibrated figures left out" if found.calibrated else ""
+        yield f"Where there are very many marks, they are small{calibrated}."
     if report.overall.calibrated_memory is not None:
         tally = report.overall.calibrated_memory
         counts = [f"{count} {_said(verdict)}" for verdict, count in tally.counts.items() if count]

@@ -20,7 +20,7 @@ MIDDLE: Attributes = {"text-anchor": "middle"}
 END: Attributes = {"text-anchor": "end"}
 
 _MARKUP = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"})
-_FONT = "system-ui, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
+_FONT = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
 _WIDE, _CAPITAL, _OTHER = 1.0, 0.72, 0.57
 _STEPS = (1, 2, 3, 4, 5, 6, 8, 10, 20, 40, 80)
 
