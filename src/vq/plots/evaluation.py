@@ -52,7 +52,9 @@ _ABOVE = Paint(name="above", fill=("#faf3ee", "#241e1c"))
 _GRID = Paint(name="grid", stroke=("#dfe2e7", "#343944"))
 _FRAME = Paint(name="frame", stroke=("#8b919c", "#6c7380"))
 _DIAGONAL = Paint(name="diagonal", stroke=("#3c414a", "#c3c9d3"), stroke_width=1.2)
-_PAINTS = (_PAGE, INK, SOFT, _ABOVE, _GRID, _FRAME, _DIAGONAL, CALIBRATED, *MARKS.values())
+# The words along the diagonal keep a rim of the ground, so that they can be read over points.
+_LABEL = Paint(name="label", fill=SOFT.fill, stroke=GROUND, stroke_width=2.5)
+_PAINTS = (_PAGE, INK, SOFT, _ABOVE, _GRID, _FRAME, _DIAGONAL, _LABEL, CALIBRATED, *MARKS.values())
 
 _WIDTH, _NARROW, _MARGIN, _LEFT, _KEY = 720.0, 612.0, 24.0, 84.0, 80.0
 _GAP, _HEADING, _FOOT = 26.0, 40.0, 50.0
@@ -65,6 +67,7 @@ _LABEL_PLACES = (0.74, 0.5, 0.26)
 _LABEL_DOWN, _LABEL_REACH = 6.0, 36.0
 
 
+_RIM = {"paint-order": "stroke", "stroke-linejoin": "round"}
 _SAID, _ROOM_PER_MARK = 300, 80.0
 
 _Spots = dict[str, list[tuple[int, int]]]
@@ -248,7 +251,7 @@ def _diagonal(axes: _Axes, spots: _Spots) -> Iterator[str]:
     x = min(places, key=crowd)
     y = axes.side - x
     turned = {"transform": f"rotate(-45 {x:.15g} {y:.15g})"}
-    yield words(x, y + 13, "measured = predicted", _TINY, MIDDLE, turned, SOFT.attributes())
+    yield words(x, y + 13, "measured = predicted", _TINY, MIDDLE, turned, _RIM, _LABEL.attributes())
 
 
 def _horizontal(axes: _Axes) -> Iterator[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import accumulate
 from math import ceil, floor
 
 from vq.wording import escape, human_bytes
@@ -110,12 +111,9 @@ def fit(text: str, width: float, size: float) -> str:
     text = escape(text)
     if text_width(text, size) <= width:
         return text
-    room = width - size
-    for place, char in enumerate(text):
-        room -= size * _glyph_width(char)
-        if room < 0:
-            return text[:place].rstrip() + "…"
-    return text
+    ends = accumulate(size * _glyph_width(char) for char in text)
+    room = width - text_width("…", size)
+    return text[: sum(end <= room for end in ends)].rstrip() + "…"
 
 
 def document(size: tuple[float, float], paints: Iterable[Paint], body: Iterable[str]) -> Iterator[str]:
