@@ -73,6 +73,9 @@ _SAID, _ROOM_PER_MARK = 300, 80.0
 _Spots = dict[str, list[tuple[int, int]]]
 """Where the marks of each verdict are in a panel, in half pixels."""
 
+_Moves = list[tuple[int, int, int]]
+"""From where to where, and at which height, calibrated figures move marks, in half pixels."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Axes:
@@ -101,7 +104,7 @@ class _Axes:
         """Whether a panel has so many marks that they would hide each other."""
         return sum(map(len, spots.values())) > self.side**2 / _ROOM_PER_MARK
 
-    def moves(self, panel: Panel) -> list[tuple[int, int, int]]:
+    def moves(self, panel: Panel) -> _Moves:
         """From where to where, and at which height, a calibration moves points, in half pixels, each move once."""
         place_x, place_y = self.x.half_pixels, self.y.half_pixels
         moves = {
@@ -183,7 +186,7 @@ def draw(report: Report, calibration_id: str | None = None) -> Iterator[str]:
 
 
 def _nothing(top: float) -> str:
-    said = "Nothing to draw: no case has both a predicted figure and a measured peak."
+    said = "Nothing to draw: no case has both a predicted figure and a measured peak above 0."
     return words(_WIDTH / 2, top + _NO_PANEL / 2, said, _BOLD, MIDDLE, INK.attributes())
 
 
@@ -195,11 +198,12 @@ def _panel(panel: Panel, axes: _Axes, spots: _Spots, *, first: bool) -> Iterator
     if first:
         yield from _vertical(axes)
     if not spots:
-        yield words(axes.side / 2, axes.side * 0.7, "nothing to draw", _SMALL, MIDDLE, SOFT.attributes())
+        yield words(axes.side * 0.68, axes.side * 0.8, "nothing to draw", _SMALL, MIDDLE, SOFT.attributes())
     dense = axes.dense(spots)
+    moves = [] if dense else axes.moves(panel)
     if not dense:
-        yield from _diagonal(axes, spots)
-        if moves := axes.moves(panel):
+        yield from _diagonal(axes, spots, moves)
+        if moves:
             lines = "".join(calibrated_line(start / 2, end / 2, y / 2) for start, end, y in moves)
             yield element("path", CALIBRATED.attributes() | {"d": lines})
     for verdict in MARKS:
@@ -207,7 +211,7 @@ def _panel(panel: Panel, axes: _Axes, spots: _Spots, *, first: bool) -> Iterator
             paint = small_paint(verdict) if dense else MARKS[verdict].attributes()
             yield _group(paint, [mark(verdict, x / 2, y / 2, small=dense) for x, y in spots[verdict]])
     if dense:
-        yield from _diagonal(axes, spots)
+        yield from _diagonal(axes, spots, moves)
 
 
 def _group(attributes: Attributes, pieces: Iterable[str]) -> str:
@@ -235,17 +239,21 @@ def _ground(axes: _Axes) -> Iterator[str]:
     yield element("rect", {"width": side, "height": side} | _FRAME.attributes())
 
 
-def _diagonal(axes: _Axes, spots: _Spots) -> Iterator[str]:
-    """The diagonal, and what it is, written under it where the fewest points are in the way."""
+def _diagonal(axes: _Axes, spots: _Spots, moves: _Moves) -> Iterator[str]:
+    """The diagonal, and what it is, written under it where the fewest points and lines are in the way."""
     yield element("path", _DIAGONAL.attributes() | {"d": f"M0 {axes.side:.15g}L{axes.side:.15g} 0"})
     places = [axes.side * part for part in _LABEL_PLACES]
 
+    # A mark is a line without length; all of them as (from, to, height above the bottom) in pixels.
+    lines = [(x / 2, x / 2, axes.side - y / 2) for marks in spots.values() for x, y in marks]
+    lines += [(start / 2, end / 2, axes.side - y / 2) for start, end, y in moves]
+
     def crowd(at: float) -> int:
-        # Points in the square around the label's middle, which lies a little below the diagonal.
+        # What crosses the square around the label's middle, which lies a little below the diagonal.
+        x, height = at + _LABEL_DOWN, at - _LABEL_DOWN
         return sum(
-            abs(x / 2 - at - _LABEL_DOWN) < _LABEL_REACH and abs(axes.side - y / 2 - at + _LABEL_DOWN) < _LABEL_REACH
-            for marks in spots.values()
-            for x, y in marks
+            start - _LABEL_REACH < x < end + _LABEL_REACH and abs(up - height) < _LABEL_REACH
+            for start, end, up in lines
         )
 
     x = min(places, key=crowd)

@@ -122,10 +122,8 @@ def _said(verdict: str) -> str:
 def sentences(report: Report, found: Drawable, calibration_id: str | None, marks: int, *, dense: bool) -> Iterator[str]:
     """What the caption says; `marks` is how many marks stand for the points, `dense` whether a panel has too many."""
     points = found.drawn
-    yield (
-        "Measured is the peak of the largest single process. All axes have one scale: "
-        "the distance from the diagonal is the ratio."
-    )
+    scale = " All axes have one scale: the distance from the diagonal is the ratio." if points else ""
+    yield f"Measured is the peak of the largest single process.{scale}"
     if points < len(report.rows):
         reasons = "; ".join(_left_out(found.left_out))
         yield f"Not drawn: {len(report.rows) - points} of {cases(len(report.rows))}: {reasons}."

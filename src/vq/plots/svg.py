@@ -132,9 +132,9 @@ def document(size: tuple[float, float], paints: Iterable[Paint], body: Iterable[
 
 
 def _glyph_width(char: str) -> float:
-    if unicodedata.east_asian_width(char) in "WF":
+    if char in "mwMW@%—…" or unicodedata.east_asian_width(char) in "WF":
         return _WIDE
-    return _CAPITAL if char.isupper() or char in "mwMW@%—…" else _OTHER
+    return _CAPITAL if char.isupper() else _OTHER
 
 
 def _plain(text: str) -> str:

@@ -158,7 +158,7 @@ def test_a_multiplier_of_one_moves_nothing() -> None:
 
 def test_without_a_figure_and_a_peak_the_picture_says_that_there_is_nothing() -> None:
     root = picture([Run(measured=None), Run(predicted=None)])
-    assert "Nothing to draw: no case has both a predicted figure and a measured peak." in texts(root)
+    assert "Nothing to draw: no case has both a predicted figure and a measured peak above 0." in texts(root)
     assert not root.findall(f".//{SVG}path[@class='diagonal']")
 
 
