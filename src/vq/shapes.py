@@ -170,6 +170,12 @@ def constant(value: str | int) -> Kind:
     return Kind(f'"{value}"' if kind is str else str(value), lambda v: type(v) is kind and v == value)
 
 
+def label(most: int) -> Kind:
+    """A label of 1 to `most` letters, digits and the signs that a path or a shell leaves alone."""
+    return matching(rf"[A-Za-z0-9._+:-]{{1,{most}}}", f"1 to {most} characters of A-Z a-z 0-9 . _ + : -")
+
+
+HARDWARE_CLASS = label(64)
 NULL = Kind("null", lambda v: v is None)
 BOOLEAN = Kind("true or false", lambda v: type(v) is bool)
 BOOLEAN_OR_NULL = Kind("true, false or null", lambda v: v is None or type(v) is bool)

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from vq.actions.estimates import calibrate_set
+from vq.actions.evaluation import calibrate_set
 from vq.canonical import pretty_rows
 from vq.cli.options import json_option, progress, quiet_option
 from vq.cli.output import Output, warn

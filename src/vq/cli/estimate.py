@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from vq.actions.estimates import Request, apply
-from vq.actions.estimates import estimate as make_estimate
+from vq.actions.estimate import Request, apply
+from vq.actions.estimate import estimate as make_estimate
 from vq.canonical import pretty
 from vq.cli.options import hardware_class, json_option, quiet_option
 from vq.cli.output import Output, human_bytes, warn
