@@ -307,10 +307,12 @@ def make_sets(table: str, out: str) -> list[Run]:
     """Write the sets of the runs in a table to a folder that is absent or empty, whole or not at all; the runs."""
     if os.path.islink(out) or (os.path.exists(out) and (not os.path.isdir(out) or os.listdir(out))):
         raise VqError("expected an absent or empty folder", where=out)
+    beside = os.path.dirname(os.path.abspath(out))
+    if not os.path.isdir(beside):
+        raise VqError("no such folder; make it first", where=beside)
     try:
         with open(table, "rb") as file:
             runs = read_runs(file.read())
-        beside = os.path.dirname(os.path.abspath(out))
         with tempfile.TemporaryDirectory(prefix=".vasp-sets-", dir=beside) as temporary:
             partial = os.path.join(temporary, "sets")  # inside, so that it gets the usual permissions
             os.mkdir(partial)
