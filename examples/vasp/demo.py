@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Any
 
-from vq.actions.estimates import apply
+from vq.actions.estimate import apply
 from vq.canonical import parse, pretty
 from vq.errors import VqError
 from vq.estimates.fit import MIN_CASES
@@ -164,7 +164,7 @@ def one_calibrated_estimate(demo: Demo) -> None:
     case = next(case for case in load(demo.path(_JUDGED))["cases"] if case["calibration_multiplier"] is not None)
     receipt = demo.path(_SETS, "held-out", "estimates", f"{case['case_id']}.json")
     paragraph("The first held-out VASP run with a calibrated group, through the Python interface:")
-    print(">>> from vq.actions.estimates import apply")
+    print(">>> from vq.actions.estimate import apply")
     print(f">>> receipt = json.load(open({receipt!r}))")
     print(f">>> apply(receipt, {calibration!r}, {HARDWARE_CLASS!r})")
     document = apply(load(receipt), calibration, HARDWARE_CLASS)

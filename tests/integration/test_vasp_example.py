@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from vq.actions.estimates import evaluate_set
+from vq.actions.evaluation import evaluate_set
 from vq.canonical import digest, parse
 from vq.estimates.cases import read_set
 from vq.estimates.evidence import read_evidence

@@ -70,25 +70,23 @@ def _show(output: Output, document: dict[str, Any], target: str) -> None:
     output.line(
         f"fitted on {document['training_set']['set_id']}: {cases} cases, {document['min_cases']} needed a group"
     )
-    for title, key, last in (("Memory", "groups", "memory_scope"), ("Runtime", "runtime_groups", None)):
+    for title, key, scope in (("Memory", "groups", "memory_scope"), ("Runtime", "runtime_groups", None)):
         output.line()
-        output.line(title, bold=True)
-        headings = [
-            "METHOD",
-            "VERSION",
-            "ALGORITHM",
-            *(["SCOPE"] if last else []),
-            "HARDWARE",
-            "DECIDED",
-            "OF",
-            "MULTIPLIER",
-        ]
-        rows = [_row(group, last) for group in document[key]]
-        output.table(headings, rows, keys=3, text_columns=5 if last else 4)
+        _show_groups(output, title, document[key], scope)
     output.line()
-    if document["unidentified"]:
-        output.field("Left out", f"{document['unidentified']} cases of unknown program version or method")
-    output.field("Written to", target)
+    left_out = f"{document['unidentified']} cases of unknown program version or method"
+    output.fields([*([("Left out", left_out)] if document["unidentified"] else []), ("Written to", target)])
+
+
+def _show_groups(output: Output, title: str, groups: list[dict[str, Any]], scope: str | None) -> None:
+    if not any(group["decided"] for group in groups):
+        output.line(f"{title}: nothing to fit, no case has such evidence", bold=True)
+        return
+    output.line(title, bold=True)
+    headings = ["METHOD", "VERSION", "ALGORITHM", *(["SCOPE"] if scope else [])]
+    headings += ["HARDWARE", "DECIDED", "OF", "MULTIPLIER"]
+    rows = [_row(group, scope) for group in groups]
+    output.table(headings, rows, keys=3, text_columns=5 if scope else 4)
 
 
 def _row(group: dict[str, Any], scope: str | None) -> list[str]:
