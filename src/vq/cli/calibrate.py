@@ -10,6 +10,8 @@ from vq.actions.evaluation import calibrate_set
 from vq.canonical import pretty_rows
 from vq.cli.options import json_option, progress, quiet_option
 from vq.cli.output import Output, warn
+from vq.errors import BadDataError
+from vq.estimates.calibration import MOST_BYTES
 from vq.estimates.fit import MIN_CASES
 from vq.files.documents import refuse_existing, write_new
 
@@ -53,6 +55,9 @@ def calibrate(set_file: str, target: str, min_cases: int, *, job_wide: bool, as_
     refuse_existing(target)
     document, warnings = calibrate_set(set_file, min_cases, progress, job_wide=job_wide)
     pieces = list(pretty_rows({**document, "training_cases": []}, "training_cases", iter(document["training_cases"])))
+    size = sum(map(len, pieces))
+    if size > MOST_BYTES:
+        raise BadDataError(f"a calibration of at most {MOST_BYTES} bytes, found {size}; split the set").at(set_file)
     write_new(target, pieces)
     for warning in warnings:
         warn(warning)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import Any
 
 import click
@@ -15,6 +14,8 @@ from vq.cli.options import hardware_class, json_option, quiet_option
 from vq.cli.output import Output, human_bytes, warn
 from vq.estimates.receipt import MOST_MEMORY_MB
 from vq.files.documents import refuse_existing, write_new
+
+_STDOUT = 1
 
 _REASONS = {
     "no_memory_figure": "the estimate has no memory figure",
@@ -84,7 +85,7 @@ def estimate(**options: Any) -> None:
             inputs=options["inputs"],
             features=options["features"],
             memory_mb=options["memory_mb"],
-            own_output=(os.fstat(sys.stdout.fileno()),),
+            own_output=_own_output(),
         )
     )
     document = receipt if calibration is None else apply(receipt, calibration, label)
@@ -93,6 +94,14 @@ def estimate(**options: Any) -> None:
     for warning in receipt["warnings"]:
         warn(warning)
     _show(Output(json=options["as_json"], quiet=options["quiet"]), receipt, document, target)
+
+
+def _own_output() -> tuple[os.stat_result, ...]:
+    """A reading of what stdout goes to, so that a receipt is no input of itself."""
+    try:
+        return (os.fstat(_STDOUT),)
+    except OSError:
+        return ()
 
 
 def _show(output: Output, receipt: dict[str, Any], document: dict[str, Any], target: str | None) -> None:
