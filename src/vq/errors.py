@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -72,3 +74,12 @@ def shown(value: Any) -> str:
         json.dumps(value, ensure_ascii=True) if isinstance(value, str | int | float) or value is None else repr(value)
     )
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+@contextmanager
+def placed(where: str) -> Iterator[None]:
+    """Whatever bad data are found inside are found in `where`."""
+    try:
+        yield
+    except BadDataError as error:
+        raise error.at(where)  # noqa: B904 - the same error, placed

@@ -38,7 +38,7 @@ class Kind:
 class Record:
     """An object whose keys are all known: `required` ones are always there, `optional` ones may be."""
 
-    __slots__ = ("_kinds", "_nested", "_required", "nullable")
+    __slots__ = ("_accepts", "_always", "_expected", "_nested", "_required", "nullable")
 
     def __init__(
         self,
@@ -48,9 +48,12 @@ class Record:
         nullable: bool = False,
     ) -> None:
         shapes = {**required, **(optional or {})}
-        self._kinds = {key: shape if isinstance(shape, Kind) else _ANY for key, shape in shapes.items()}
+        kinds = {key: shape if isinstance(shape, Kind) else _ANY for key, shape in shapes.items()}
+        self._accepts = {key: kind.accepts for key, kind in kinds.items()}
+        self._expected = {key: kind.expected for key, kind in kinds.items()}
         self._nested = [(key, shape) for key, shape in shapes.items() if not isinstance(shape, Kind)]
         self._required = required.keys()
+        self._always = None if optional else len(required)
         self.nullable = nullable
 
     def check(self, value: Any, path: Path = ()) -> None:
@@ -59,19 +62,21 @@ class Record:
             if value is None and self.nullable:
                 return
             raise BadDataError("an object or null" if self.nullable else "an object", path=path, found=value)
-        kinds = self._kinds
+        known = self._accepts
         for key, item in value.items():
-            kind = kinds.get(key)
-            if kind is None:
-                raise BadDataError("no such key: " + _known(kinds), path=(*path, key), found=item)
-            if not kind.accepts(item):
-                raise BadDataError(kind.expected, path=(*path, key), found=item)
-        if not self._required <= value.keys():
+            accepts = known.get(key)
+            if accepts is None or not accepts(item):
+                raise BadDataError(self._expected.get(key) or self._no_such_key(), path=(*path, key), found=item)
+        if self._always != len(value) and not self._required <= value.keys():
             missing = next(key for key in self._required if key not in value)
             raise BadDataError("this key, which is missing", path=(*path, missing))
         for key, shape in self._nested:
             if key in value:
                 shape.check(value[key], (*path, key))
+
+    def _no_such_key(self) -> str:
+        few = len(self._expected) <= _KNOWN_SHOWN
+        return f"no such key; known are {', '.join(self._expected)}" if few else "no such key in this document"
 
 
 class Listing:
@@ -105,11 +110,6 @@ _ANY = Kind("anything", lambda _: True)
 _KNOWN_SHOWN = 12
 
 
-def _known(kinds: Mapping[str, Any]) -> str:
-    names = list(kinds)
-    return "known keys are " + ", ".join(names) if len(names) <= _KNOWN_SHOWN else "it is not one of this document"
-
-
 def integer(low: int, high: int = LARGEST, *, null: bool = False) -> Kind:
     """An integer from `low` to `high`."""
     bounds = f"an integer from {low} to {high}" if low > -high else "an integer"
@@ -139,12 +139,10 @@ def text(*, null: bool = False, least: int = 0, most: int | None = None) -> Kind
     if most is not None:
         bounds += f" of at most {most} characters"
 
-    def accepts(value: Any) -> bool:
-        return type(value) is str and len(value) >= least and (most is None or len(value) <= most)
-
+    longest = math.inf if most is None else most
     if null:
-        return Kind(f"{bounds}, or null", lambda v: v is None or accepts(v))
-    return Kind(bounds, accepts)
+        return Kind(f"{bounds}, or null", lambda v: v is None or (type(v) is str and least <= len(v) <= longest))
+    return Kind(bounds, lambda v: type(v) is str and least <= len(v) <= longest)
 
 
 def matching(pattern: str, expected: str, *, null: bool = False) -> Kind:
@@ -170,6 +168,12 @@ def constant(value: str | int) -> Kind:
     return Kind(f'"{value}"' if kind is str else str(value), lambda v: type(v) is kind and v == value)
 
 
+def label(most: int) -> Kind:
+    """A label of 1 to `most` letters, digits and the signs that a path or a shell leaves alone."""
+    return matching(rf"[A-Za-z0-9._+:-]{{1,{most}}}", f"1 to {most} characters of A-Z a-z 0-9 . _ + : -")
+
+
+HARDWARE_CLASS = label(64)
 NULL = Kind("null", lambda v: v is None)
 BOOLEAN = Kind("true or false", lambda v: type(v) is bool)
 BOOLEAN_OR_NULL = Kind("true, false or null", lambda v: v is None or type(v) is bool)

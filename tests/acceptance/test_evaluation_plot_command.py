@@ -103,7 +103,7 @@ def test_the_picture_has_the_points_counts_and_diagonals_of_the_report(evaluatio
     target = evaluation_set.parent / "plot.svg"
     done = vq("estimate-evaluate", evaluation_set, "--plot", target)
     assert (done.returncode, done.stderr) == (0, "")
-    assert str(target) in done.stdout.replace("\n             ", "")
+    assert done.stdout.splitlines()[-1].split() == ["picture:", str(target)]
     text = target.read_text(encoding="utf-8")
     root = ET.fromstring(text)  # noqa: S314 - the command's own output
     marks = {verdict: len(root.findall(f"{SVG}g/{SVG}g[@class='{verdict}']/{SVG}path")) for verdict in VERDICTS}

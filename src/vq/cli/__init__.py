@@ -18,14 +18,13 @@ _INTERRUPTED = 130
 
 def main() -> NoReturn:
     """Run `vq` with this process's arguments and end the process."""
-    for stream in (sys.stdout, sys.stderr):
-        # A name that the terminal's encoding lacks is escaped, not an error.
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # both are text files
+    _prepare_streams()
     status = run(sys.argv[1:])
     try:
         sys.stdout.flush()
-    except BrokenPipeError:
+    except OSError as error:
         _forget_stdout()
+        status = status or _output_failed(error)
     sys.exit(status)
 
 
@@ -36,17 +35,42 @@ def run(arguments: Sequence[str]) -> int:
     except VqError as error:
         return _report(str(error), error.hint, error.exit_code)
     except click.ClickException as error:
-        context = error.ctx if isinstance(error, click.UsageError) else None
-        hint = f"see {context.command_path} --help" if context else None
-        return _report(error.format_message(), hint, error.exit_code)
-    except BrokenPipeError:
-        _forget_stdout()
-        return 1
+        return _wrong_usage(error)
     except (KeyboardInterrupt, click.Abort):
         return _INTERRUPTED
+    except OSError as error:
+        _forget_stdout()
+        return _output_failed(error)
     except Exception as error:  # noqa: BLE001 - the last resort
         return _report(*_last_resort(error), 1)
     return result if isinstance(result, int) else 0
+
+
+def _wrong_usage(error: click.ClickException) -> int:
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        error.show()
+        return error.exit_code
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    hint = f"see {context.command_path} --help" if context else None
+    return _report(error.format_message(), hint, error.exit_code)
+
+
+def _prepare_streams() -> None:
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # closed by whoever started us: what is printed goes nowhere
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - open to the end
+        else:
+            # A name that the terminal's encoding lacks is escaped, not an error.
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _output_failed(error: OSError) -> int:
+    """What the system said that no action has turned into an error of its own: our output could not be written."""
+    if isinstance(error, BrokenPipeError):
+        return 1
+    where = error.filename or "output"
+    return _report(f"{where}: {(error.strerror or str(error)).lower()}", None, 1)
 
 
 def _report(message: str, hint: str | None, status: int) -> int:

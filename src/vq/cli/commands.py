@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import NamedTuple
 
 import click
@@ -52,6 +51,8 @@ class Commands(click.Group):
 
 def _print_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's callback
     if value and not ctx.resilient_parsing:
+        from importlib.metadata import version  # noqa: PLC0415 - it loads a mail parser
+
         click.echo(f"vq {version('vq')}")
         ctx.exit()
 

@@ -6,7 +6,7 @@ import json
 
 import click
 
-from vq.actions.estimates import document_digest
+from vq.actions.estimate import document_digest
 from vq.cli.options import json_option, quiet_option
 from vq.cli.output import Output
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from vq.actions.estimates import evaluate_set, load_calibration
+from vq.actions.evaluation import evaluate_set, load_calibration
 from vq.canonical import pretty_rows
 from vq.cli.options import json_option, progress, quiet_option
 from vq.cli.output import Output, dash, warn
@@ -75,9 +75,7 @@ def evaluate(set_file: str, calibration: str | None, plot: str | None, *, as_jso
     elif output.quiet:
         output.line(_frequency(report.overall.memory))
     else:
-        _show(output, report, fitted)
-        if plot is not None:
-            output.field("Picture", plot)
+        _show(output, report, fitted, plot)
 
 
 def _draw(report: Report, calibration: Calibration | None, target: str) -> None:
@@ -87,33 +85,39 @@ def _draw(report: Report, calibration: Calibration | None, target: str) -> None:
     write_new(target, draw(report, None if calibration is None else calibration.calibration_id))
 
 
-def _show(output: Output, report: Report, calibration: Calibration | None) -> None:
+def _show(output: Output, report: Report, calibration: Calibration | None, plot: str | None) -> None:
     output.line(f"Estimates of {report.set_id}: {len(report.rows)} cases", bold=True)
     output.line(f"set {report.sha256}")
     if calibration is not None:
         output.line(f"calibration {calibration.calibration_id}")
         output.line(f"  fitted on {calibration.training_set_id}, {calibration.method}")
     output.line()
-    headings = ["METHOD", "HARDWARE", "N", *(verdict.upper() for verdict in MEMORY_VERDICTS)]
+    counts = report.overall.memory.counts
+    met = [verdict for verdict in MEMORY_VERDICTS if counts[verdict]]
+    headings = ["METHOD", "HARDWARE", "N", *(verdict.upper() for verdict in met)]
     headings += ["RATIO MED/MAX", f"UNDER (lo{dash()}hi)", f"COVERED (lo{dash()}hi)"]
     if calibration is not None:
         headings += ["CALIBRATED UNDER", "UNCALIBRATED", "CALIBRATED COVERED"]
-    rows = [_row(method or "unknown", hardware, summary) for method, hardware, summary in report.groups]
-    output.table(headings, [*rows, _row("overall", "", report.overall)], keys=3, text_columns=2)
+    rows = [_row(method or "unknown", hardware, summary, met) for method, hardware, summary in report.groups]
+    output.table(headings, [*rows, _row("overall", "", report.overall, met)], keys=3, text_columns=2)
     output.line()
-    counts = report.overall.memory.counts
-    for verdict, meaning in _MEANINGS.items():
-        if counts[verdict]:
-            output.field(verdict, meaning)
-    output.field("RATIO", "measured over predicted peak, median and largest, of so many cases")
-    output.field("UNDER", "how often the estimate was too low: from the certain cases to all that could be")
-    for limitation in report.document()["limitations"][:1]:
-        output.field("Limits", limitation)
+    never = ", ".join(verdict for verdict in MEMORY_VERDICTS if verdict not in met)
+    output.fields(
+        [
+            *((verdict, _MEANINGS[verdict]) for verdict in met),
+            *([("no case", never)] if never else []),
+            ("RATIO", "measured over predicted peak, median and largest, of so many cases"),
+            ("UNDER", "how often the estimate was too low: from the certain cases to all that could be"),
+            ("COVERED", "how often the run took as long as the estimate's interval says, likewise"),
+            ("limits", report.document()["limitations"][0]),
+            *([("picture", plot)] if plot else []),
+        ]
+    )
 
 
-def _row(method: str, hardware: str, summary: Summary) -> list[str]:
+def _row(method: str, hardware: str, summary: Summary, met: list[str]) -> list[str]:
     cells = [method, hardware, str(summary.cases)]
-    cells += [str(count) for count in summary.memory.counts.values()]
+    cells += [str(summary.memory.counts[verdict]) for verdict in met]
     cells += [_ratio(summary.ratio()), _frequency(summary.memory), _frequency(summary.runtime)]
     if summary.calibrated_memory is not None and summary.calibrated_runtime is not None:
         cells += [_frequency(summary.calibrated_memory), str(summary.calibrated_memory.uncalibrated)]

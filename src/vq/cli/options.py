@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import click
 
-from vq.estimates.cases import HARDWARE_CLASS
+from vq.shapes import HARDWARE_CLASS
 
 T = TypeVar("T")
 

@@ -35,14 +35,15 @@ class Output:
         """One escaped line to stdout; styled where that is a terminal with colour."""
         click.echo(styled(escape(text), **style))
 
-    def field(self, label: str, text: str) -> None:
-        """`Label:  text`, wrapped to the page under its label."""
-        head = f"{label}: ".ljust(13)
-        width = max(page_width() - len(head), 20)
-        first, *rest = wrap(text, width)
-        click.echo(styled(head, bold=True) + escape(first))
-        for line in rest:
-            click.echo(" " * len(head) + escape(line))
+    def fields(self, pairs: Sequence[tuple[str, str]]) -> None:
+        """Lines `Label:  text`, aligned, each wrapped to the page under itself; an empty label goes on above."""
+        width = max(display_width(label) for label, _ in pairs) + 2
+        for label, text in pairs:
+            head = f"{label}:".ljust(width) if label else " " * width
+            first, *rest = wrap(escape(text), max(page_width() - width, 20))
+            click.echo(styled(head, bold=True) + first)
+            for line in rest:
+                click.echo(" " * width + line)
 
     def table(self, headings: Sequence[str], rows: Sequence[Sequence[str]], *, keys: int, text_columns: int) -> None:
         """Aligned rows; the first `keys` columns are repeated where the rest does not fit on the page.

@@ -8,11 +8,11 @@ from typing import Any
 from vq.errors import BadDataError
 from vq.estimates import receipt as receipts
 from vq.estimates.calibration import METHOD, MULTIPLIER, STATUS, TRAINING_SET, Calibration, Group
-from vq.estimates.cases import HARDWARE_CLASS, identity_of
+from vq.estimates.cases import identity_of
 from vq.estimates.evaluation import calibrated_peak, calibrated_upper
-from vq.estimates.exact import Number
+from vq.estimates.program import Number
 from vq.estimates.receipt import Receipt, read_receipt
-from vq.shapes import BOOLEAN_OR_NULL, SHA256, Kind, Record, constant, integer, number, one_of
+from vq.shapes import BOOLEAN_OR_NULL, HARDWARE_CLASS, SHA256, Kind, Record, constant, integer, number, one_of
 
 SCHEMA = "vq.calibrated-estimate/1"
 MOST_BYTES = 256 * 1024

@@ -12,14 +12,15 @@ from typing import Any
 
 from vq.canonical import digest
 from vq.errors import BadDataError
-from vq.estimates.cases import HARDWARE_CLASS, NAME, EvaluationSet, Identity, Multipliers, RuntimeIdentity
+from vq.estimates.cases import NAME, EvaluationSet, Identity, Multipliers, RuntimeIdentity
 from vq.estimates.evaluation import Judged
 from vq.estimates.evidence import ALGORITHM, ALGORITHM_EXPECTED
-from vq.estimates.exact import Number, exceeds
-from vq.estimates.program import SCOPES, UNSPECIFIED, upper
+from vq.estimates.exact import exceeds
+from vq.estimates.program import SCOPES, UNSPECIFIED, Number, upper
 from vq.estimates.receipt import ESTIMATOR
 from vq.shapes import (
     BOOLEAN_OR_NULL,
+    HARDWARE_CLASS,
     SHA256,
     SHA256_OR_NULL,
     Kind,

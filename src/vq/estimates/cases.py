@@ -8,17 +8,16 @@ from typing import Any, NamedTuple
 
 from vq.canonical import digest
 from vq.errors import BadDataError
-from vq.estimates.exact import Number, Quantity
-from vq.estimates.program import SCOPES, UNSPECIFIED
+from vq.estimates.exact import Quantity
+from vq.estimates.program import SCOPES, UNSPECIFIED, Number
 from vq.estimates.receipt import Receipt
 from vq.estimates.usage import Usage
-from vq.shapes import Listing, Record, constant, integer, matching, number, one_of, text
+from vq.shapes import HARDWARE_CLASS, Listing, Record, constant, integer, label, number, one_of, text
 
 SET_SCHEMA = "vq.estimate-evaluation-set/1"
 MOST_BYTES = 64 * 1024 * 1024
 
-NAME = matching(r"[A-Za-z0-9._+:-]{1,128}", "1 to 128 characters of A-Z a-z 0-9 . _ + : -")
-HARDWARE_CLASS = matching(r"[A-Za-z0-9._+:-]{1,64}", "1 to 64 characters of A-Z a-z 0-9 . _ + : -")
+NAME = label(128)
 
 _SET_SHAPE = Record(
     {

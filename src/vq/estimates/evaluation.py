@@ -32,7 +32,8 @@ from typing import Any
 
 from vq.errors import BadDataError
 from vq.estimates.cases import EvaluationSet, Multipliers, Observation
-from vq.estimates.exact import Number, ceiling_product, decimal, exceeds, nearest, round_up
+from vq.estimates.exact import ceiling_product, decimal, exceeds, nearest, round_up
+from vq.estimates.program import Number
 from vq.estimates.summary import UNCALIBRATED, Summary
 from vq.shapes import LARGEST
 

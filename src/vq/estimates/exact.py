@@ -11,8 +11,8 @@ from decimal import Decimal
 from fractions import Fraction
 
 from vq.errors import BadDataError
+from vq.estimates.program import Number
 
-Number = int | float
 Quantity = Number | Fraction
 """A number of a document, or one computed exactly from several."""
 

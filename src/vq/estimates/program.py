@@ -8,6 +8,7 @@ from typing import Literal
 
 Scope = Literal["job", "node", "rank", "unspecified"]
 Feature = str | int | float | bool | None
+Number = int | float
 
 SCOPES: tuple[Scope, ...] = ("rank", "node", "job")
 """The known scopes of a memory figure or a limit, narrowest first."""

@@ -15,8 +15,7 @@ from vq.canonical import digest
 from vq.errors import BadDataError
 from vq.estimates import manifest as vibe_qc
 from vq.estimates.evidence import RECORDED, Evidence, refuse_contradiction
-from vq.estimates.exact import Number
-from vq.estimates.program import SCOPES, UNSPECIFIED, Feature, ProgramEstimate, Scope, upper
+from vq.estimates.program import SCOPES, UNSPECIFIED, Feature, Number, ProgramEstimate, Scope, upper
 from vq.shapes import (
     LARGEST,
     NULL,

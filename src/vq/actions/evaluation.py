@@ -1,4 +1,4 @@
-"""The estimates family: make a receipt, evaluate a set, fit a calibration, apply one. Files in, values out.
+"""Evaluate a set, fit a calibration on one, judge it on another. Files in, values out.
 
 These functions start no process, open no socket and read neither the queue's state nor its daemon.
 """
@@ -8,72 +8,28 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from vq.canonical import digest, parse
-from vq.errors import BadDataError, VqError
+from vq.errors import VqError, placed
 from vq.estimates import calibration as calibrations
-from vq.estimates import evidence as evidences
-from vq.estimates import manifest as manifests
 from vq.estimates import receipt as receipts
 from vq.estimates import usage as usages
-from vq.estimates.calibrated import apply_calibration, read_estimate
+from vq.estimates.calibrated import read_estimate
 from vq.estimates.calibration import Calibration, read_calibration, refuse_overlap, refuse_training_set
 from vq.estimates.cases import MOST_BYTES, Case, EvaluationSet, Observation, read_set
 from vq.estimates.evaluation import Report, evaluate
-from vq.estimates.evidence import read_evidence
 from vq.estimates.fit import calibrate
-from vq.estimates.manifest import read_manifest
-from vq.estimates.receipt import make_receipt
 from vq.estimates.usage import read_usage
 from vq.files.documents import Folder, read_file
-from vq.files.inputs import fingerprint
 
 Watch = Callable[[Sequence[Case]], Iterable[Case]]
 """How the caller watches the progress over cases: it yields them all, in order."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """What `vq estimate` was asked: paths as given; `own_output` are readings of this command's output files."""
-
-    manifest: str
-    inputs: Sequence[str] = ()
-    features: str | None = None
-    memory_mb: int | None = None
-    own_output: tuple[os.stat_result, ...] = ()
-
-
-def estimate(request: Request) -> dict[str, Any]:
-    """The receipt document of a manifest, its evidence and its inputs; raises `VqError`."""
-    with _placed(request.manifest):
-        program = read_manifest(read_file(request.manifest, manifests.MOST_BYTES))
-    evidence = None
-    if request.features is not None:
-        with _placed(request.features):
-            evidence = read_evidence(read_file(request.features, evidences.MOST_BYTES))
-    found = fingerprint(request.inputs, request.own_output)
-    with _placed(request.features or request.manifest):
-        return make_receipt(
-            program,
-            evidence=evidence,
-            inputs=found.files,
-            memory_mb=request.memory_mb,
-            warnings=found.warnings,
-        )
-
-
-def apply(document: dict[str, Any], calibration: str, hardware_class: str) -> dict[str, Any]:
-    """The calibrated estimate of a receipt document by the calibration in a file; raises `VqError`."""
-    fitted = load_calibration(calibration)
-    with _placed(calibration):
-        return apply_calibration(document, fitted, hardware_class)
-
-
 def load_calibration(path: str) -> Calibration:
     """The calibration in a file; raises `VqError`."""
-    with _placed(path):
+    with placed(path):
         return read_calibration(parse(read_file(path, calibrations.MOST_BYTES)))
 
 
@@ -96,26 +52,12 @@ def calibrate_set(path: str, min_cases: int, watch: Watch, *, job_wide: bool) ->
         return calibrate(evaluation_set, observations, min_cases=min_cases, job_wide=job_wide)
 
 
-def document_digest(path: str) -> str:
-    """The digest of the JSON document in a file, as receipts name it; raises `VqError`."""
-    with _placed(path):
-        return digest(parse(read_file(path, MOST_BYTES)))
-
-
 @contextmanager
 def _opened(path: str) -> Iterator[tuple[EvaluationSet, Folder]]:
     """The set in a file and the folder below which its receipts are; what goes wrong inside names the file."""
     head, name = os.path.split(path)
-    with _placed(path), Folder(head or ".") as folder:
+    with placed(path), Folder(head or ".") as folder:
         yield read_set(parse(folder.read(name, MOST_BYTES))), folder
-
-
-@contextmanager
-def _placed(where: str) -> Iterator[None]:
-    try:
-        yield
-    except BadDataError as error:
-        raise error.at(where)  # noqa: B904 - the same error, placed
 
 
 def _observe(folder: Folder, cases: Iterable[Case]) -> Iterator[Observation]:
