@@ -57,7 +57,7 @@ _LABEL = Paint(name="label", fill=SOFT.fill, stroke=GROUND, stroke_width=2.5)
 _PAINTS = (_PAGE, INK, SOFT, _ABOVE, _GRID, _FRAME, _DIAGONAL, _LABEL, CALIBRATED, *MARKS.values())
 
 _WIDTH, _NARROW, _MARGIN, _LEFT, _KEY = 720.0, 612.0, 24.0, 84.0, 80.0
-_GAP, _HEADING, _FOOT = 26.0, 40.0, 50.0
+_GAP, _HEADING, _FOOT = 42.0, 40.0, 50.0
 _ONE_PANEL, _NO_PANEL, _FEW_PANELS = 480.0, 80.0, 4
 _TITLE = {"font-size": 17, "font-weight": 600}
 _BOLD = {"font-size": 12, "font-weight": 600}

@@ -99,7 +99,7 @@ def test_distance_from_the_diagonal_is_the_ratio() -> None:
 def test_the_diagonal_is_drawn_from_corner_to_corner_and_labelled() -> None:
     root = picture([Run(), Run(method="HF")])
     lines = root.findall(f".//{SVG}path[@class='diagonal']")
-    assert [line.get("d") for line in lines] == ["M0 293L293 0"] * 2
+    assert [line.get("d") for line in lines] == ["M0 285L285 0"] * 2
     assert texts(root).count("measured = predicted") == 2
 
 
