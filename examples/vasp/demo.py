@@ -31,6 +31,7 @@ FINISHED = "h2o-finished"
 
 _SETS, _CALIBRATION = "vasp", "calibration.json"
 _RAW, _JUDGED, _ONE = "held-out-raw.json", "held-out-calibrated.json", "one-calibrated-estimate.json"
+_PICTURE = "held-out.svg"
 
 
 class Demo:
@@ -52,7 +53,7 @@ class Demo:
         """Remove what an earlier demonstration wrote, and that only."""
         os.makedirs(self.out, exist_ok=True)
         shutil.rmtree(self.path(_SETS), ignore_errors=True)
-        for name in (_CALIBRATION, _RAW, _JUDGED, _ONE):
+        for name in (_CALIBRATION, _RAW, _JUDGED, _ONE, _PICTURE):
             if os.path.lexists(self.path(name)):
                 os.unlink(self.path(name))
 
@@ -139,7 +140,7 @@ def what_calibration_does(demo: Demo) -> None:
     )
     demo.run("vq", "estimate-calibrate", demo.path(_SETS, "training", "set.json"), "-o", calibration)
     judge = ("vq", "estimate-evaluate", held_out, "--calibration", calibration)
-    demo.run(*judge)
+    demo.run(*judge, "--plot", demo.path(_PICTURE))
     demo.run(*judge, "--json", to=demo.path(_JUDGED))
     cases = load(demo.path(_JUDGED))["cases"]
     calibrated = sum(case["calibration_multiplier"] is not None for case in cases)
@@ -213,6 +214,7 @@ def what_was_learnt(demo: Demo) -> None:
         (_RAW, "the report on the held-out set"),
         (_CALIBRATION, "the calibration"),
         (_JUDGED, "the report with the calibration"),
+        (_PICTURE, "a picture of that report"),
         (_ONE, "one calibrated estimate"),
     ):
         print(f"  {demo.path(name):42} {content}")

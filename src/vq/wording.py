@@ -45,7 +45,8 @@ def human_bytes(size: int) -> str:
     if size == 1:
         return "1 byte"
     value, unit = float(size), 0
-    while value >= _STEP and unit < len(_UNITS) - 1:
+    # From 1023.5 on it would be written as 1024, which is one of the next unit.
+    while round(value) >= _STEP and unit < len(_UNITS) - 1:
         value /= _STEP
         unit += 1
     return f"{value:.0f} {_UNITS[unit]}" if unit == 0 or value >= _FOUR_DIGITS else f"{value:.4g} {_UNITS[unit]}"

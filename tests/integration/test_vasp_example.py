@@ -268,6 +268,12 @@ def test_the_demonstrations_files_belong_together(demonstrated: tuple[Path, str]
     assert one["calibration"]["calibration_id"] == calibration["calibration_id"]
 
 
+def test_the_readmes_picture_is_the_demonstrations(demonstrated: tuple[Path, str]) -> None:
+    out, _ = demonstrated
+    shown = ROOT / "docs" / "images" / "vasp-held-out.svg"
+    assert shown.read_bytes() == (out / "held-out.svg").read_bytes(), "make demo; cp demo-out/held-out.svg there"
+
+
 def test_the_demonstration_stops_where_a_command_fails(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     (tmp_path / "examples/vibe-qc/h2-neb.system").write_text("no manifest")

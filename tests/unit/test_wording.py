@@ -13,6 +13,7 @@ from vq.wording import display_width, escape, human_bytes, wrap
         (1023, "1023 bytes"),
         (1024, "1 KiB"),
         (206_058_240, "196.5 MiB"),
+        (2**20 - 1, "1 MiB"),
         (1000 * 2**20, "1000 MiB"),
         (2**53, "8 PiB"),
         (2**70, "1048576 PiB"),

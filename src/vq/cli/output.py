@@ -17,6 +17,7 @@ import click
 from vq.wording import display_width, escape, wrap
 
 PAGE = 80
+_CELL = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class Output:
 
         The first `text_columns` columns stand left, the others right.
         """
-        cells = [[escape(cell) for cell in row] for row in [headings, *rows]]
+        cells = [[_cut(escape(cell)) for cell in row] for row in [headings, *rows]]
         widths = [max(display_width(row[column]) for row in cells) for column in range(len(headings))]
         for number, block in enumerate(_blocks(widths, keys)):
             if number:
@@ -89,6 +90,11 @@ def dash() -> str:
     except UnicodeEncodeError:
         return "-"
     return "–"
+
+
+def _cut(cell: str) -> str:
+    """A cell that leaves room for others: a name of any length may come from a file."""
+    return cell if len(cell) <= _CELL else f"{cell[: _CELL - 1]}…"
 
 
 def _pad(cell: str, width: int, *, left: bool) -> str:
