@@ -1,0 +1,1 @@
+"""Admission by measured peaks."""
