@@ -27,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from typing import ClassVar, Literal
 
 from vq.admission.history import Key, Run, in_order
 from vq.admission.ranked import Ranked
@@ -55,52 +56,88 @@ class Copies(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class AtCap:
+class _Basis:
+    """What a prediction goes by, under its name in documents, and what may change it beside a run of the job."""
+
+    kind: ClassVar[str]
+    leans: ClassVar[bool] = False
+    """Any run of the profile may change it."""
+    passes: ClassVar[bool] = False
+    """Time alone may change it."""
+    minds_copies: ClassVar[bool] = False
+    """A job with copies beside it goes by something else."""
+
+
+@dataclass(frozen=True, slots=True)
+class AtCap(_Basis):
     """The cap: too little is known."""
 
+    kind: ClassVar[str] = "cap"
+    leans: ClassVar[bool] = True
+
 
 @dataclass(frozen=True, slots=True)
-class Unmeasured:
+class Unmeasured(_Basis):
     """The cap: there is no fresh sample of what the job uses."""
 
+    kind: ClassVar[str] = "unmeasured"
+
 
 @dataclass(frozen=True, slots=True)
-class Unpredictable:
-    """The cap, at most until this second: a run met its cap or was killed for memory."""
+class Unpredictable(_Basis):
+    """The cap, at most until this second of the epoch: a run met its cap or was killed for memory."""
 
+    kind: ClassVar[str] = "unpredictable"
+    passes: ClassVar[bool] = True
     until: int
 
 
 @dataclass(frozen=True, slots=True)
-class Overran:
-    """The largest peak, at most until this second: a run used more than its reservation."""
+class Overran(_Basis):
+    """The largest peak, at most until this second of the epoch: a run used more than its reservation."""
 
+    kind: ClassVar[str] = "overran"
+    passes: ClassVar[bool] = True
     until: int
 
 
 @dataclass(frozen=True, slots=True)
-class OwnRuns:
-    """The p95 of this many runs of its own, or the largest of them."""
+class OwnRuns(_Basis):
+    """The p95 of this many runs of its own."""
 
-    runs: int
-    largest: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ProfileRuns:
-    """Its own largest peak, and the p95 of this many runs in its profile."""
-
+    kind: ClassVar[str] = "job"
     runs: int
 
 
 @dataclass(frozen=True, slots=True)
-class ProfileLargest:
-    """The largest of this many runs in the profile of a job never seen."""
+class OwnLargest(_Basis):
+    """The largest of these few runs of its own, which say little of copies beside one another."""
 
+    kind: ClassVar[str] = "job"
+    minds_copies: ClassVar[bool] = True
+    runs: int
+    peak: Literal["largest"] = "largest"
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileRuns(_Basis):
+    """Its own largest run, and the p95 of this many runs in its profile."""
+
+    kind: ClassVar[str] = "profile"
+    leans: ClassVar[bool] = True
     runs: int
 
 
-Basis = AtCap | Unmeasured | Unpredictable | Overran | OwnRuns | ProfileRuns | ProfileLargest
+@dataclass(frozen=True, slots=True)
+class ProfileLargest(_Basis):
+    """The largest of this many runs in its profile: the job was never seen."""
+
+    kind: ClassVar[str] = "profile-max"
+    leans: ClassVar[bool] = True
+    runs: int
+
+
+Basis = AtCap | Unmeasured | Unpredictable | Overran | OwnRuns | OwnLargest | ProfileRuns | ProfileLargest
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +156,8 @@ class CpuPrediction:
     basis: Basis
 
 
-_AT_CAP = AtCap()
+AT_CAP = AtCap()
+UNMEASURED = Unmeasured()
 
 
 def with_margin(peak: int, margin: int) -> int:
@@ -179,25 +217,25 @@ class Predictor:
             if held is not None:
                 return Prediction(cap, Unpredictable(_second(held + UNPREDICTABLE_FOR)))
             if len(job.peaks) == 0:
-                return Prediction(cap, _AT_CAP)
+                return Prediction(cap, AT_CAP)
             overruns = job.overruns(now, UNPREDICTABLE_FOR)
             if overruns:
                 peak = max(job.peaks.largest(), overruns[0].peak)
                 return self._reserved(peak, cap, Overran(_second(overruns[-1].finish + UNPREDICTABLE_FOR)))
         own = (job.peaks, job.successes) if job is not None else None
-        ruled = self._by_runs(own, self._recent.peers(profile), alone=copies is Copies.ALONE)
-        return Prediction(cap, _AT_CAP) if ruled is None else self._reserved(*ruled[:1], cap, ruled[1])
+        value, basis = self._by_runs(own, self._recent.peers(profile), alone=copies is Copies.ALONE)
+        return Prediction(cap, basis) if value is None else self._reserved(value, cap, basis)
 
     def predict_cpu(self, key: Key, profile: str, cap: int) -> CpuPrediction:
         """The CPU to reserve for a job of `profile` that may use `cap` millicores."""
         job = self._cpu.get((key, profile))
         own = (job.averages, job.successes) if job is not None else None
-        ruled = self._by_runs(own, self._cpu_peers.get(profile, _NONE), alone=True)
+        value, basis = self._by_runs(own, self._cpu_peers.get(profile, _NONE), alone=True)
         most = max(cap, CPU_GRANULE)
-        if ruled is None:
-            return CpuPrediction(most, _AT_CAP)
-        cpu = -(-ruled[0] // CPU_GRANULE) * CPU_GRANULE
-        return CpuPrediction(min(max(cpu, CPU_GRANULE), most), ruled[1])
+        if value is None:
+            return CpuPrediction(most, basis)
+        granules = max(1, -(-value // CPU_GRANULE))
+        return CpuPrediction(min(granules * CPU_GRANULE, most), basis)
 
     def changes_at(self, key: Key, profile: str, now: int) -> int | None:
         """When, after `now`, time alone next changes what is predicted for a job; None: never."""
@@ -218,15 +256,17 @@ class Predictor:
         """The window behind the predictions of a job, None if it is not known."""
         return self._recent.of(key, profile)
 
-    def _by_runs(self, own: tuple[Ranked, int] | None, peers: Ranked, *, alone: bool) -> tuple[int, Basis] | None:
-        """The value to go by, and why, from a job's own values with its successes and its profile's; None: the cap."""
+    def _by_runs(
+        self, own: tuple[Ranked, int] | None, peers: Ranked, *, alone: bool
+    ) -> tuple[int, Basis] | tuple[None, AtCap]:
+        """The value to go by, None for the cap, and why: from a job's own values with its successes, and its peers'."""
         values, successes = own if own is not None else (_NONE, 0)
         if len(values) >= self._min_jobs:
             return values.percentile(PERCENT), OwnRuns(len(values))
         if len(peers) < self._min_jobs:
-            return None
+            return None, AT_CAP
         if successes >= OWN_RUNS and alone:
-            return values.largest(), OwnRuns(len(values), largest=True)
+            return values.largest(), OwnLargest(len(values))
         if own is not None:
             return max(values.largest(), peers.percentile(PERCENT)), ProfileRuns(len(peers))
         return peers.largest(), ProfileLargest(len(peers))
