@@ -41,8 +41,11 @@ class Board:
 
     `memory_free` and `cpu_free` are budgets less what running jobs are charged, `host_free` what the host leaves;
     infinite without a bound. `used` bytes count for the high-water mark, `reserved` is the sum of what running jobs
-    reserve, and `held` counts, over all sweeps, the jobs that were met and held by high water or CPU alone.
+    reserve, and `held` counts, over all sweeps, the jobs that were met and held by high water or CPU alone. `barrier` is
+    the job that the last sweep stopped at, if it stopped at one.
     """
+
+    barrier: Job
 
     def __init__(self, rules: Rules, predictor: Predictor, *, now: int = 0) -> None:
         self.rules = rules
@@ -55,7 +58,6 @@ class Board:
         self.used = 0
         self.reserved = 0
         self.held = dict.fromkeys(_COUNTED, 0)
-        self.barrier: Job | None = None
         self.lines: dict[Line, None] = {}
         self._predictor = predictor
         self._measures_memory = rules.policy is Policy.MEASURED
@@ -168,7 +170,6 @@ class Board:
         held: list[_Held] = []
         front = self._front()
         end: float = inf
-        self.barrier = None
         while front:
             place, line = front[0]
             verdict = self.verdict(line)
@@ -204,7 +205,11 @@ class Board:
             for line in self.lines:
                 line.settle()
             free = self.memory_free
-            front = [(line.jobs[0].order, line) for line in self.lines if line.memory <= free and line.shelf.free > 0]
+            front = [
+                (line.jobs[0].order, line)
+                for line in self.lines
+                if line.memory <= free and line.shelf.free > 0
+            ]
         heapify(front)
         return front
 

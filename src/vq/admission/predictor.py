@@ -29,6 +29,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import ClassVar, Literal
 
+from vq.admission.facts import Fact
 from vq.admission.history import Key, Run, in_order
 from vq.admission.ranked import Ranked
 from vq.admission.recent import JobRuns, Recent, window
@@ -56,10 +57,9 @@ class Copies(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class _Basis:
-    """What a prediction goes by, under its name in documents, and what may change it beside a run of the job."""
+class _Basis(Fact):
+    """What a prediction goes by, and what may change it beside a run of the job."""
 
-    kind: ClassVar[str]
     leans: ClassVar[bool] = False
     """Any run of the profile may change it."""
     passes: ClassVar[bool] = False
@@ -248,13 +248,9 @@ class Predictor:
         overruns = job.overruns(now, UNPREDICTABLE_FOR)
         return overruns[0].finish + UNPREDICTABLE_FOR if overruns else None
 
-    def known(self) -> list[tuple[Key, str]]:
-        """Every job whose memory it knows something of, with its profile."""
+    def known(self) -> Iterable[tuple[tuple[Key, str], JobRuns]]:
+        """Every job that it knows with its profile, and the recent runs that its memory goes by."""
         return self._recent.jobs()
-
-    def seen(self, key: Key, profile: str) -> JobRuns | None:
-        """The window behind the predictions of a job, None if it is not known."""
-        return self._recent.of(key, profile)
 
     def _by_runs(
         self, own: tuple[Ranked, int] | None, peers: Ranked, *, alone: bool

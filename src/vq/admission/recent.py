@@ -21,6 +21,8 @@ Nothing is kept that the rows do not say, so reading the same rows again, after 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
+from math import inf
 from typing import NamedTuple
 
 from vq.admission.history import Capped, Key, Run, capped
@@ -64,12 +66,10 @@ class JobRuns:
         self.start = 0
         self.peaks = Ranked()
 
-    def held(self, now: int, for_ms: int | None = None) -> int | None:
-        """When the hold in force at `now` started, or None; without `for_ms` a hold has no time-out."""
+    def held(self, now: int = 0, for_ms: float = inf) -> int | None:
+        """When the hold in force at `now` started, or None; without `for_ms` no time ends a hold."""
         at = self._hold
-        if at is None or self.clean >= CLEAN_RUNS or (for_ms is not None and now >= at + for_ms):
-            return None
-        return at
+        return at if at is not None and self.clean < CLEAN_RUNS and now < at + for_ms else None
 
     def overruns(self, now: int, for_ms: int) -> tuple[Overrun, ...]:
         """The runs past their reservation that count at `now`: the largest first, the latest last.
@@ -143,9 +143,9 @@ class Recent:
             found = self._peers[profile] = Ranked()
         return found
 
-    def jobs(self) -> list[tuple[Key, str]]:
-        """Every job known, with its profile, in the order they became known."""
-        return list(self._jobs)
+    def jobs(self) -> Iterable[tuple[tuple[Key, str], JobRuns]]:
+        """Every job known with its profile, and its recent runs, in the order in which they became known."""
+        return self._jobs.items()
 
     def read(self, run: Run, cap: int | None) -> None:
         """Take in `run`, which ran under `cap` bytes (None: not known)."""

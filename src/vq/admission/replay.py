@@ -235,7 +235,10 @@ class _Replaying:
         return Replay(
             jobs=len(rows),
             never_started=len(rows) - len(waits),
-            wait=Wait(**{f"p{percent}": percentile(waits, percent) for percent in (50, 95, 99)}, max=percentile(waits, 100)),
+            wait=Wait(
+                **{f"p{percent}": percentile(waits, percent) for percent in (50, 95, 99)},
+                max=percentile(waits, 100),
+            ),
             mean_wait=sum(waits) // len(waits) if waits else 0,
             most_running=self._most_running,
             worst_overlap=self._most_used + (self._setup.mirror if rows else 0),
