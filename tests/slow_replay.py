@@ -44,9 +44,7 @@ class Slow:
         self.running: list[Job] = []
         self.ended: list[Job] = []
         self.now = 0
-        self.held_back = self.cpu_held = self.under = self.most = self.overlap = self.worst_cpu = (
-            self.integral
-        ) = 0
+        self.held_back = self.cpu_held = self.under = self.most = self.overlap = self.worst_cpu = self.integral = 0
 
     def job(self, run: Run) -> Job:
         profile = self.setup.profiles[run.profile]
@@ -59,9 +57,7 @@ class Slow:
         if self.policy is Policy.CAPS:
             return job.cap
         copies = Copies.SEVERAL if several else Copies.ALONE
-        return self.predictor.predict(
-            job.run.key, job.run.profile, job.cap, now=self.now, copies=copies
-        ).memory
+        return self.predictor.predict(job.run.key, job.run.profile, job.cap, now=self.now, copies=copies).memory
 
     def cpu(self, job: Job) -> int:
         cpu = job.cpu_cap
@@ -79,9 +75,7 @@ class Slow:
         if self.setup.dispatch is Dispatch.KNOWN:
             return self.start(job)
         pool = (job.run.repository, job.run.profile)
-        starts = [
-            self.start(other) for other in self.waiting if (other.run.repository, other.run.profile) == pool
-        ]
+        starts = [self.start(other) for other in self.waiting if (other.run.repository, other.run.profile) == pool]
         return max(memory for memory, _ in starts), max(cpu for _, cpu in starts)
 
     def verdict(self, job: Job) -> str | None:

@@ -41,8 +41,8 @@ class Board:
 
     `memory_free` and `cpu_free` are budgets less what running jobs are charged, `host_free` what the host leaves;
     infinite without a bound. `used` bytes count for the high-water mark, `reserved` is the sum of what running jobs
-    reserve, and `held` counts, over all sweeps, the jobs that were met and held by high water or CPU alone. `barrier` is
-    the job that the last sweep stopped at, if it stopped at one.
+    reserve, and `held` counts, over all sweeps, the jobs that were met and held by high water or CPU alone. `barrier`
+    is the job that the last sweep stopped at, if it stopped at one.
     """
 
     barrier: Job
@@ -205,11 +205,7 @@ class Board:
             for line in self.lines:
                 line.settle()
             free = self.memory_free
-            front = [
-                (line.jobs[0].order, line)
-                for line in self.lines
-                if line.memory <= free and line.shelf.free > 0
-            ]
+            front = [(line.jobs[0].order, line) for line in self.lines if line.memory <= free and line.shelf.free > 0]
         heapify(front)
         return front
 

@@ -276,19 +276,21 @@ def _sweep(look: Look, predictor: Predictor) -> _Swept:
 
 
 def _reason(look: Look, board: Board, line: Line) -> Reason:
-    """What holds a job of `line`: as less is free than when it was met, something of its own still does."""
+    """What keeps a job of `line`: what held it when it was met still does, as nothing came free since."""
+    reason: Reason
     match board.verdict(line):
         case Verdict.SLOT:
-            return NoSlot(line.shelf.name)
+            reason = NoSlot(line.shelf.name)
         case Verdict.MEMORY:
-            return NoMemory(needs=line.memory, free=int(board.memory_free))
+            reason = NoMemory(needs=line.memory, free=int(board.memory_free))
         case Verdict.HIGH_WATER:
-            return HighWater(used=board.used, budget=look.rules.memory or 0)
+            reason = HighWater(used=board.used, budget=look.rules.memory or 0)
         case Verdict.STALLED:
-            return Stalled()
+            reason = Stalled()
         case Verdict.HOST_MEMORY:
-            return NoHostMemory(needs=line.memory, free=int(board.host_free))
+            reason = NoHostMemory(needs=line.memory, free=int(board.host_free))
         case Verdict.CPU:
-            return NoCpu(needs=line.cpu, free=int(board.cpu_free))
+            reason = NoCpu(needs=line.cpu, free=int(board.cpu_free))
         case None:
-            return Behind(look.waiting[board.barrier.order].id)
+            reason = Behind(look.waiting[board.barrier.order].id)
+    return reason

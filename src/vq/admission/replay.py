@@ -156,9 +156,7 @@ def simulate(
 class _Replaying:
     """A replay on its way."""
 
-    def __init__(
-        self, setup: Setup, rows: list[Run], policy: Policy, tell: Callable[[Started], None] | None
-    ) -> None:
+    def __init__(self, setup: Setup, rows: list[Run], policy: Policy, tell: Callable[[Started], None] | None) -> None:
         self._setup = setup
         self._rows = rows
         self._tell = tell
