@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -52,11 +53,15 @@ def met(**changes: Any) -> Run:
 _maybe = st.sampled_from([None, False, True])
 
 
-def _row(draw: st.DrawFn, started_at: int) -> Run:
-    profile = draw(st.sampled_from(["small", "small", "big", "gone"]))
-    cap = draw(st.sampled_from([None, 512 * MIB, GIB, 4 * GIB]))
+ANY_CAP = (None, 64 * MIB, 256 * MIB, GIB, 4 * GIB)
+ANY_SHARE = (1, 20, 45, 90, 94, 95, 100, 102)
+
+
+def _row(draw: st.DrawFn, started_at: int, caps: Sequence[int | None], shares: Sequence[int]) -> Run:
+    profile = draw(st.sampled_from(["small"] * 6 + ["big"] * 3 + ["gone"]))
+    cap = draw(st.sampled_from(caps))
     room = cap or (PROFILES[profile].memory if profile in PROFILES else GIB)
-    share = draw(st.sampled_from([1, 10, 30, 60, 94, 95, 100, 102]))
+    share = draw(st.sampled_from(shares))
     oom = draw(st.integers(0, 9)) == 0
     return Run(
         repository=draw(st.sampled_from(["o/a", "o/b"])),
@@ -70,7 +75,7 @@ def _row(draw: st.DrawFn, started_at: int) -> Run:
         cpu_average=draw(st.sampled_from([None, 0, 150, 900, 2500])),
         queued_at=started_at - draw(st.sampled_from([0, 0, HOUR])),
         started_at=started_at,
-        finished_at=started_at + draw(st.sampled_from([0, 0, 1, HOUR, 5 * HOUR, 30 * HOUR, 4 * DAY])),
+        finished_at=started_at + draw(st.sampled_from([0, 0, 1, HOUR, 5 * HOUR, 30 * HOUR, 3 * DAY])),
         oom_killed=oom,
         hit_cap=draw(_maybe) if oom else draw(st.sampled_from([None, False])),
         own_cap=draw(_maybe) if oom else draw(st.sampled_from([None, False])),
@@ -81,10 +86,16 @@ def _row(draw: st.DrawFn, started_at: int) -> Run:
 
 
 @st.composite
-def histories(draw: st.DrawFn, most: int = 25) -> list[Run]:
-    """Up to `most` runs of few jobs, at few different times within days, so that much of them ties."""
-    starts = draw(st.lists(st.integers(0, 40), max_size=most))
-    return [_row(draw, (start + 1) * 6 * HOUR // draw(st.sampled_from([1, 6]))) for start in starts]
+def histories(
+    draw: st.DrawFn, most: int = 25, caps: Sequence[int | None] = ANY_CAP, shares: Sequence[int] = ANY_SHARE
+) -> list[Run]:
+    """Up to `most` runs of few jobs, at few different times within days, so that much of them ties.
+
+    Their peaks are `shares`, in percent, of their `caps`.
+    """
+    unit = draw(st.sampled_from([HOUR, 6 * HOUR]))
+    count = draw(st.integers(0, most))
+    return [_row(draw, unit * draw(st.integers(1, 20)), caps, shares) for _ in range(count)]
 
 
 @st.composite
@@ -94,7 +105,7 @@ def setups(draw: st.DrawFn) -> Setup:
         margin=draw(st.sampled_from([0, 15, 50])),
         min_jobs=draw(st.integers(1, 4)),
         profiles=PROFILES,
-        memory_max=draw(st.sampled_from([None, GIB, 2 * GIB, 5 * GIB, 8 * GIB])),
+        memory_max=draw(st.sampled_from([None, GIB, GIB + 64 * MIB, 2 * GIB + 128 * MIB, 5 * GIB, 5 * GIB + 512 * MIB, 8 * GIB])),
         cpu_budget=draw(st.sampled_from([None, 1000, 4000, 9000])),
         slots=draw(st.sampled_from([{}, {"small": 0}, {"small": 2}, {"big": None, "small": 1}])),
         mirror=draw(st.sampled_from([0, MEMORY_GRANULE])),

@@ -67,6 +67,15 @@ class Setup:
     barrier_after_ms: int | None = None
     cpu_admission: CpuAdmission | None = None
 
+    def limits(self, row: Run) -> tuple[int, int]:
+        """The limits of a job like `row`, in bytes and millicores."""
+        profile = self.profiles[row.profile]
+        memory, cpu = profile.memory, profile.cpus * 1000
+        if self.caps is Caps.JOB:
+            memory = memory if row.memory_cap is None else row.memory_cap
+            cpu = cpu if row.cpu_cap is None else row.cpu_cap
+        return memory, cpu
+
     def rules(self, policy: Policy) -> Rules:
         """The rules that the queue would go by."""
         slots = {name: profile.slots for name, profile in self.profiles.items()}
@@ -195,11 +204,7 @@ class _Replaying:
 
     def _arrive(self, place: int) -> None:
         row = self._rows[place]
-        profile = self._setup.profiles[row.profile]
-        memory, cpu = profile.memory, profile.cpus * 1000
-        if self._setup.caps is Caps.JOB:
-            memory = memory if row.memory_cap is None else row.memory_cap
-            cpu = cpu if row.cpu_cap is None else row.cpu_cap
+        memory, cpu = self._setup.limits(row)
         kind = self._board.kind(row.key, row.profile, memory, cpu)
         self._board.arrive(Job(place, kind, row.queued_at, min(row.memory_peak, memory)))
         self._arrived = place + 1
