@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from hypothesis import strategies as st
+
 from vq.admission import Caps, CpuAdmission, Dispatch, Key, Profile, Run, Setup
 from vq.admission.predictor import MEMORY_GRANULE
 
@@ -47,7 +48,9 @@ def run(**changes: Any) -> Run:
 
 def met(**changes: Any) -> Run:
     """A run whose own limit failed to reclaim, and which failed for it."""
-    return run(**{"own_cap": True, "hit_cap": True, "oom_killed": True, "succeeded": False, "memory_peak": GIB} | changes)
+    return run(
+        **{"own_cap": True, "hit_cap": True, "oom_killed": True, "succeeded": False, "memory_peak": GIB} | changes
+    )
 
 
 _maybe = st.sampled_from([None, False, True])
@@ -75,7 +78,7 @@ def _row(draw: st.DrawFn, started_at: int, caps: Sequence[int | None], shares: S
         cpu_average=draw(st.sampled_from([None, 0, 150, 900, 2500])),
         queued_at=started_at - draw(st.sampled_from([0, 0, HOUR])),
         started_at=started_at,
-        finished_at=started_at + draw(st.sampled_from([0, 0, 1, HOUR, 5 * HOUR, 30 * HOUR, 3 * DAY])),
+        finished_at=started_at + draw(st.sampled_from([0, 0, 1, HOUR, 5 * HOUR, 30 * HOUR, 3 * DAY, 8 * DAY])),
         oom_killed=oom,
         hit_cap=draw(_maybe) if oom else draw(st.sampled_from([None, False])),
         own_cap=draw(_maybe) if oom else draw(st.sampled_from([None, False])),
@@ -105,7 +108,9 @@ def setups(draw: st.DrawFn) -> Setup:
         margin=draw(st.sampled_from([0, 15, 50])),
         min_jobs=draw(st.integers(1, 4)),
         profiles=PROFILES,
-        memory_max=draw(st.sampled_from([None, GIB, GIB + 64 * MIB, 2 * GIB + 128 * MIB, 5 * GIB, 5 * GIB + 512 * MIB, 8 * GIB])),
+        memory_max=draw(
+            st.sampled_from([None, GIB, GIB + 64 * MIB, 2 * GIB + 128 * MIB, 5 * GIB, 5 * GIB + 512 * MIB, 8 * GIB])
+        ),
         cpu_budget=draw(st.sampled_from([None, 1000, 4000, 9000])),
         slots=draw(st.sampled_from([{}, {"small": 0}, {"small": 2}, {"big": None, "small": 1}])),
         mirror=draw(st.sampled_from([0, MEMORY_GRANULE])),

@@ -9,10 +9,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from vq.admission.history import Key, Run
-from vq.admission.rules import CpuAdmission, Dispatch, Policy
 from vq.admission.predictor import Copies, Predictor
 from vq.admission.ranked import percentile
 from vq.admission.replay import Caps, Replay, Setup, Wait
+from vq.admission.rules import CpuAdmission, Dispatch, Policy
 
 INFINITE = float("inf")
 

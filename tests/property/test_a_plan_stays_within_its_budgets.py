@@ -6,9 +6,10 @@ from collections import Counter
 from dataclasses import replace
 from itertools import chain
 
-from histories import DAY, GIB, HOUR, MIB, PROFILES, histories, setups
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from histories import DAY, GIB, HOUR, MIB, PROFILES, histories, setups
 from vq.admission import CpuAdmission, Dispatch, Key, Policy, Predictor, Run, Setup, simulate
 from vq.admission.host import HostMemory, Remembered
 from vq.admission.plan import Behind, Held, Look, Running, Waiting, explain, plan
@@ -80,7 +81,7 @@ def taught(rows: list[Run]) -> Predictor:
     return predictor
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(looks(), histories())
 def test_what_starts_fits_every_budget(look: Look, rows: list[Run]) -> None:
     decided = plan(look, taught(rows))
@@ -100,7 +101,7 @@ def test_what_starts_fits_every_budget(look: Look, rows: list[Run]) -> None:
     cpu = sum(reservation.cpu.cpu for reservation in decided.reservations.values())
     off = look.rules.cpu is None or look.rules.cpu_admission is CpuAdmission.OFF
     assert off or cpu <= (look.rules.cpu or 0)
-    profiles = Counter(job.profile for job in chain(look.running, (waiting[id_] for id_ in decided.starts)))
+    profiles = Counter(chain((job.profile for job in look.running), (waiting[id_].profile for id_ in decided.starts)))
     for started in {waiting[id_].profile for id_ in decided.starts}:
         slots = look.rules.slots.get(started)
         assert slots is None or profiles[started] <= slots
@@ -108,7 +109,7 @@ def test_what_starts_fits_every_budget(look: Look, rows: list[Run]) -> None:
         assert sum(decided.reservations[id_].memory.memory for id_ in decided.starts) <= decided.host.spare
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(looks(), histories())
 def test_everything_that_waits_has_its_reason(look: Look, rows: list[Run]) -> None:
     starts = plan(look, taught(rows)).starts
@@ -124,14 +125,14 @@ def test_everything_that_waits_has_its_reason(look: Look, rows: list[Run]) -> No
         assert job.kept is None or explained[job.id].reason is job.kept
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(looks(), histories(), st.integers(0, 4 * GIB))
 def test_more_room_never_holds_the_head(look: Look, rows: list[Run], more: int) -> None:
-    head = next((job.id for job in look.waiting if job.kept is None), None)
-    assume(head in plan(look, taught(rows)).starts)
+    head = [job.id for job in look.waiting if job.kept is None][:1]
     memory = look.rules.memory
     larger = replace(look, rules=replace(look.rules, memory=None if memory is None else memory + more))
-    assert head in plan(larger, taught(rows)).starts
+    if head == list(plan(look, taught(rows)).starts[:1]):
+        assert head == list(plan(larger, taught(rows)).starts[:1])
 
 
 @settings(max_examples=60, deadline=None)

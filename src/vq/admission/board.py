@@ -119,14 +119,13 @@ class Board:
             self._drop_kind(kind)
 
     def learned(self, key: Key, profile: str) -> None:
-        """Note that the predictor has learned a run of `key` in `profile`."""
-        twins, shelf = self._twins.get(key), self._shelves.get(profile)
+        """Note that the predictor has learned a run of `key` in `profile`, both of which were on the board."""
+        twins, shelf = self._twins.get(key), self._shelves[profile]
         if twins is not None:
             for kind in twins.kinds:
                 if kind.shelf is shelf:
                     self._outdated[kind] = None
-        if shelf is not None:
-            self._outdated.update(shelf.leaning)
+        self._outdated.update(shelf.leaning)
 
     def look(self, now: int) -> None:
         """Predict anew what was learned of or has run out, for those running and waiting, as of `now`."""

@@ -65,8 +65,18 @@ class Kind:
     """
 
     __slots__ = (
-        "alone", "changes_at", "cpu", "cpu_cap", "line", "memory_cap", "running", "several", "shelf", "twins", "waiting",
-    )  # fmt: skip
+        "alone",
+        "changes_at",
+        "cpu",
+        "cpu_cap",
+        "line",
+        "memory_cap",
+        "running",
+        "several",
+        "shelf",
+        "twins",
+        "waiting",
+    )
 
     line: Line
 

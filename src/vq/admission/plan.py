@@ -291,6 +291,6 @@ def _reason(look: Look, board: Board, line: Line) -> Reason:
             reason = NoHostMemory(needs=line.memory, free=int(board.host_free))
         case Verdict.CPU:
             reason = NoCpu(needs=line.cpu, free=int(board.cpu_free))
-        case None:
+        case _:
             reason = Behind(look.waiting[board.barrier.order].id)
     return reason
