@@ -31,7 +31,7 @@ from typing import ClassVar, Literal
 
 from vq.admission.facts import Fact
 from vq.admission.history import Key, Run, in_order
-from vq.admission.ranked import Ranked
+from vq.admission.ranked import Counted, Ranked, Ranks
 from vq.admission.recent import JobRuns, Recent, window
 
 CPU_GRANULE = 100
@@ -179,7 +179,7 @@ class Predictor:
         self._caps = caps
         self._recent = Recent(window(min_jobs))
         self._cpu: dict[tuple[Key, str], _CpuRuns] = {}
-        self._cpu_peers: dict[str, Ranked] = {}
+        self._cpu_peers: dict[str, Counted] = {}
 
     def read(self, runs: Iterable[Run]) -> None:
         """Learn all that `runs` say, in the order they finished."""
@@ -205,9 +205,13 @@ class Predictor:
         job = self._cpu.get((run.key, run.profile))
         if job is None:
             job = self._cpu[run.key, run.profile] = _CpuRuns()
-        job.averages.add(run.cpu_average)
+        peers = self._cpu_peers.get(run.profile)
+        if peers is None:
+            peers = self._cpu_peers[run.profile] = Counted()
+        granules = -(-run.cpu_average // CPU_GRANULE)
+        job.averages.add(granules)
         job.successes += run.succeeded
-        self._cpu_peers.setdefault(run.profile, Ranked()).add(run.cpu_average)
+        peers.add(granules)
 
     def predict(self, key: Key, profile: str, cap: int, *, now: int, copies: Copies) -> Prediction:
         """The memory to reserve at `now` for a job of `profile` that may use `cap` bytes."""
@@ -234,8 +238,7 @@ class Predictor:
         most = max(cap, CPU_GRANULE)
         if value is None:
             return CpuPrediction(most, basis)
-        granules = max(1, -(-value // CPU_GRANULE))
-        return CpuPrediction(min(granules * CPU_GRANULE, most), basis)
+        return CpuPrediction(min(max(1, value) * CPU_GRANULE, most), basis)
 
     def changes_at(self, key: Key, profile: str, now: int) -> int | None:
         """When, after `now`, time alone next changes what is predicted for a job; None: never."""
@@ -253,7 +256,7 @@ class Predictor:
         return self._recent.jobs()
 
     def _by_runs(
-        self, own: tuple[Ranked, int] | None, peers: Ranked, *, alone: bool
+        self, own: tuple[Ranks, int] | None, peers: Ranks, *, alone: bool
     ) -> tuple[int, Basis] | tuple[None, AtCap]:
         """The value to go by, None for the cap, and why: from a job's own values with its successes, and its peers'."""
         values, successes = own if own is not None else (_NONE, 0)
@@ -272,12 +275,15 @@ class Predictor:
 
 
 class _CpuRuns:
-    """The average CPU of every run of one job in one profile, and how many of them succeeded."""
+    """The average CPU of every run of one job in one profile, and how many of them succeeded.
+
+    Averages are counted in granules: rounded up before they are ranked, they are what they would be rounded after.
+    """
 
     __slots__ = ("averages", "successes")
 
     def __init__(self) -> None:
-        self.averages = Ranked()
+        self.averages = Counted()
         self.successes = 0
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from histories import GIB, HOUR, MIB, run
+from histories import GIB, HOUR, MIB, PROFILES, run
 from vq.admission import Caps, CpuAdmission, Dispatch, Policy, Prediction, Profile, Replay, Run, Setup, simulate
 from vq.admission.predictor import AtCap, OwnRuns, Unpredictable
 from vq.admission.replay import Started, Wait, replayable
@@ -194,3 +194,16 @@ def test_when_time_ends_a_hold_a_running_job_reserves_less() -> None:
         simulate(setup, [*HELD_AT_100, *rows, TICK], Policy.MEASURED).reserved_byte_ms for rows in ([], [runs])
     )
     assert long - short == WEEK * GIB + 100 * 256 * MIB
+
+
+def test_a_copy_that_comes_makes_the_one_that_waits_need_more() -> None:
+    """Alone it goes by its own two runs, and fits what `short` leaves; as one of two it goes by its peers, and not."""
+    setup = replace(SETUP, min_jobs=4, memory_max=4 * GIB, profiles=PROFILES, caps=Caps.JOB)
+    known = [*[job(0, 10, name="peer", memory_peak=GIB)] * 2, *[job(0, 10, name="copy")] * 2]
+    long = job(100, 5000, name="long", profile="big", memory_cap=7 * GIB // 2, memory_peak=7 * GIB // 2)
+    short = job(100, 1000, name="short", profile="big", memory_cap=GIB // 2, memory_peak=GIB // 2)
+    first, second = job(101, 10, name="copy"), job(102, 10, name="copy", memory_peak=1)
+    told = starts(setup, [*known, long, short, first], Policy.MEASURED)
+    assert [start.at for start in told if start.run is first] == [1100]
+    told = starts(setup, [*known, long, short, first, second], Policy.MEASURED)
+    assert [start.at for start in told if start.run in (first, second)] == [5100, 5100]
