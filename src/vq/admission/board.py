@@ -19,7 +19,7 @@ from itertools import count
 from math import inf
 
 from vq.admission.history import Key
-from vq.admission.lines import Job, Kind, Line, Shelf, Twins
+from vq.admission.lines import Job, KeyCopies, Kind, Line, ProfileSlots
 from vq.admission.predictor import AT_CAP, UNMEASURED, Copies, CpuPrediction, Prediction, Predictor
 from vq.admission.rules import HIGH_WATER, CpuAdmission, Dispatch, Policy, Rules, Verdict
 
@@ -68,12 +68,12 @@ class Board:
         self._high_water: float = inf
         if rules.memory is not None and self._measures_memory:
             self._high_water = rules.memory * HIGH_WATER
-        self._twins: dict[Key, Twins] = {}
-        self._shelves: dict[str, Shelf] = {}
+        self._copies: dict[Key, KeyCopies] = {}
+        self._slots: dict[str, ProfileSlots] = {}
         self._kinds: dict[tuple[Key, str, int, int], Kind] = {}
         self._pools: dict[tuple[str, str], Line] = {}
         self._outdated: dict[Kind, None] = {}
-        self._bereft: dict[Twins, None] = {}
+        self._bereft: dict[KeyCopies, None] = {}
         self._changes: list[tuple[int, int, Kind]] = []
         self._serial = count()
 
@@ -92,40 +92,40 @@ class Board:
     def arrive(self, job: Job) -> None:
         """Let `job`, last in order, wait."""
         kind = job.kind
-        self._count(kind.twins)
+        self._count(kind.copies)
         kind.line.append(job)
         self.lines[kind.line] = None
 
     def run(self, job: Job) -> None:
         """Let `job` run that started before, the last to start."""
-        self._count(job.kind.twins)
+        self._count(job.kind.copies)
         self._begin(job)
 
     def end(self, job: Job) -> None:
         """Take `job`, which ran, away. What the others reserve changes at `look`, not before."""
-        kind, twins = job.kind, job.kind.twins
-        if twins.first() is job and kind.alone is not kind.several:
-            self._bereft[twins] = None
-        del twins.running[job], kind.running[job]
+        kind, copies = job.kind, job.kind.copies
+        if copies.first() is job and kind.alone is not kind.several:
+            self._bereft[copies] = None
+        del copies.running[job], kind.running[job]
         self.memory_free += job.charged
         self.cpu_free += job.cpu
         self.reserved -= job.reserved.memory
         self.used -= job.use or 0
-        kind.shelf.free += 1
-        twins.total -= 1
-        if twins.total == 1:
-            self._unsettle(twins)
+        kind.slots.free += 1
+        copies.total -= 1
+        if copies.total == 1:
+            self._unsettle(copies)
         if not kind.waiting and not kind.running:
             self._drop_kind(kind)
 
     def learned(self, key: Key, profile: str) -> None:
         """Note that the predictor has learned a run of `key` in `profile`, both of which were on the board."""
-        twins, shelf = self._twins.get(key), self._shelves[profile]
-        if twins is not None:
-            for kind in twins.kinds:
-                if kind.shelf is shelf:
+        copies, slots = self._copies.get(key), self._slots[profile]
+        if copies is not None:
+            for kind in copies.kinds:
+                if kind.slots is slots:
                     self._outdated[kind] = None
-        self._outdated.update(shelf.leaning)
+        self._outdated.update(slots.leaning)
 
     def look(self, now: int) -> None:
         """Predict anew what was learned of or has run out, for those running and waiting, as of `now`."""
@@ -137,8 +137,8 @@ class Board:
         for kind in self._outdated:
             self._predict(kind)
         self._outdated.clear()
-        for twins in self._bereft:
-            first = twins.first()
+        for copies in self._bereft:
+            first = copies.first()
             if first is not None:
                 self._reserve(first)
         self._bereft.clear()
@@ -148,7 +148,7 @@ class Board:
     def verdict(self, line: Line) -> Verdict | None:
         """What keeps the jobs of `line` from starting now, None if nothing does."""
         line.settle()
-        if line.shelf.free <= 0:
+        if line.slots.free <= 0:
             return Verdict.SLOT
         if line.memory > self.memory_free:
             return Verdict.MEMORY
@@ -204,7 +204,7 @@ class Board:
             for line in self.lines:
                 line.settle()
             free = self.memory_free
-            front = [(line.jobs[0].order, line) for line in self.lines if line.memory <= free and line.shelf.free > 0]
+            front = [(line.jobs[0].order, line) for line in self.lines if line.memory <= free and line.slots.free > 0]
         heapify(front)
         return front
 
@@ -237,9 +237,9 @@ class Board:
 
     def _begin(self, job: Job) -> None:
         kind = job.kind
-        kind.twins.running[job] = None
+        kind.copies.running[job] = None
         kind.running[job] = None
-        kind.shelf.free -= 1
+        kind.slots.free -= 1
         self.used += job.use or 0
         self._reserve(job)
         self.host_free -= job.charged
@@ -250,7 +250,7 @@ class Board:
         if job.use is None:
             reserved = Prediction(kind.memory_cap, UNMEASURED)
         else:
-            reserved = kind.alone if kind.twins.first() is job else kind.several
+            reserved = kind.alone if kind.copies.first() is job else kind.several
         charged = max(reserved.memory, job.use or 0) if self._measures_memory else reserved.memory
         cpu = kind.cpu.cpu
         self.reserved += reserved.memory - job.reserved.memory
@@ -258,50 +258,50 @@ class Board:
         self.cpu_free -= cpu - job.cpu
         job.reserved, job.charged, job.cpu = reserved, charged, cpu
 
-    def _count(self, twins: Twins) -> None:
-        twins.total += 1
-        if twins.total == 2:  # noqa: PLR2004 - from now on each is one of several
-            self._unsettle(twins)
+    def _count(self, copies: KeyCopies) -> None:
+        copies.total += 1
+        if copies.total == 2:  # noqa: PLR2004 - from now on each is one of several
+            self._unsettle(copies)
 
-    def _unsettle(self, twins: Twins) -> None:
-        for kind in twins.kinds:
+    def _unsettle(self, copies: KeyCopies) -> None:
+        for kind in copies.kinds:
             kind.line.settled = False
 
     def _new_kind(self, key: Key, profile: str, memory_cap: int, cpu_cap: int) -> Kind:
-        twins = self._twins.get(key)
-        if twins is None:
-            twins = self._twins[key] = Twins(key)
-        shelf = self._shelves.get(profile)
-        if shelf is None:
-            slots = self.rules.slots.get(profile)
-            shelf = self._shelves[profile] = Shelf(profile, inf if slots is None else slots)
-        kind = Kind(twins, shelf, memory_cap, cpu_cap)
+        copies = self._copies.get(key)
+        if copies is None:
+            copies = self._copies[key] = KeyCopies(key)
+        slots = self._slots.get(profile)
+        if slots is None:
+            most = self.rules.slots.get(profile)
+            slots = self._slots[profile] = ProfileSlots(profile, inf if most is None else most)
+        kind = Kind(copies, slots, memory_cap, cpu_cap)
         kind.cpu = CpuPrediction(int(min(cpu_cap, self._cpu_most)), AT_CAP)
         self._kinds[key, profile, memory_cap, cpu_cap] = kind
-        twins.kinds[kind] = None
+        copies.kinds[kind] = None
         if self.rules.dispatch is Dispatch.POOL:
             pool = (key.repository, profile)
             if pool not in self._pools:
-                self._pools[pool] = Line(shelf)
+                self._pools[pool] = Line(slots)
             kind.line = self._pools[pool]
         else:
-            kind.line = Line(shelf)
+            kind.line = Line(slots)
         self._predict(kind)
         return kind
 
     def _drop_kind(self, kind: Kind) -> None:
-        twins, shelf = kind.twins, kind.shelf
-        del self._kinds[twins.key, shelf.name, kind.memory_cap, kind.cpu_cap], twins.kinds[kind]
-        shelf.leaning.pop(kind, None)
+        copies, slots = kind.copies, kind.slots
+        del self._kinds[copies.key, slots.name, kind.memory_cap, kind.cpu_cap], copies.kinds[kind]
+        slots.leaning.pop(kind, None)
         self._outdated.pop(kind, None)
         kind.changes_at = None
-        if not twins.kinds:
-            del self._twins[twins.key]
+        if not copies.kinds:
+            del self._copies[copies.key]
 
     def _predict(self, kind: Kind) -> None:
         """Predict `kind` anew, and let what stands on that follow."""
         before = (kind.alone.memory, kind.several.memory, kind.cpu.cpu)
-        key, profile = kind.twins.key, kind.shelf.name
+        key, profile = kind.copies.key, kind.slots.name
         leans = False
         if self._measures_memory:
             cap, now = kind.memory_cap, self.now
@@ -316,9 +316,9 @@ class Board:
             kind.cpu = CpuPrediction(int(min(cpu.cpu, self._cpu_most)), cpu.basis)
             leans = leans or cpu.basis.leans
         if leans:
-            kind.shelf.leaning[kind] = None
+            kind.slots.leaning[kind] = None
         else:
-            kind.shelf.leaning.pop(kind, None)
+            kind.slots.leaning.pop(kind, None)
         if before != (kind.alone.memory, kind.several.memory, kind.cpu.cpu):
             kind.line.settled = False
             for job in kind.running:
@@ -328,7 +328,7 @@ class Board:
         """See to it that `look` predicts `kind` anew when time alone changes what is predicted."""
         at = None
         if kind.alone.basis.passes:
-            at = self._predictor.changes_at(kind.twins.key, kind.shelf.name, self.now)
+            at = self._predictor.changes_at(kind.copies.key, kind.slots.name, self.now)
         if at is not None and at != kind.changes_at:
             heappush(self._changes, (at, next(self._serial), kind))
         kind.changes_at = at

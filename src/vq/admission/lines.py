@@ -1,9 +1,9 @@
-"""Jobs as a look at the queue groups them: a `Kind` of equal jobs, the `Line` they wait in, the `Twins` beside them."""
+"""Jobs as a look at the queue groups them: a `Kind` of equal jobs, the `Line` they wait in, the copies beside them."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import deque
+from collections import OrderedDict, deque
 from dataclasses import dataclass
 from operator import attrgetter
 
@@ -31,7 +31,7 @@ class Job:
     cpu: int = 0
 
 
-class Twins:
+class KeyCopies:
     """The copies of one job, whatever their profile: how many wait or run, and those running, in start order."""
 
     __slots__ = ("key", "kinds", "running", "total")
@@ -39,7 +39,7 @@ class Twins:
     def __init__(self, key: Key) -> None:
         self.key = key
         self.total = 0
-        self.running: dict[Job, None] = {}
+        self.running: OrderedDict[Job, None] = OrderedDict()  # whose first is found at once, whatever left before
         self.kinds: dict[Kind, None] = {}
 
     def first(self) -> Job | None:
@@ -47,7 +47,7 @@ class Twins:
         return next(iter(self.running), None)
 
 
-class Shelf:
+class ProfileSlots:
     """A profile: its free slots, and the kinds whose predictions lean on the runs of all its jobs."""
 
     __slots__ = ("free", "leaning", "name")
@@ -67,22 +67,22 @@ class Kind:
     __slots__ = (
         "alone",
         "changes_at",
+        "copies",
         "cpu",
         "cpu_cap",
         "line",
         "memory_cap",
         "running",
         "several",
-        "shelf",
-        "twins",
+        "slots",
         "waiting",
     )
 
     line: Line
 
-    def __init__(self, twins: Twins, shelf: Shelf, memory_cap: int, cpu_cap: int) -> None:
-        self.twins = twins
-        self.shelf = shelf
+    def __init__(self, copies: KeyCopies, slots: ProfileSlots, memory_cap: int, cpu_cap: int) -> None:
+        self.copies = copies
+        self.slots = slots
         self.memory_cap = memory_cap
         self.cpu_cap = cpu_cap
         self.alone = self.several = Prediction(memory_cap, AT_CAP)
@@ -96,7 +96,7 @@ class Kind:
 
         Never less than what it then reserves: with copies a prediction is never lower than without.
         """
-        return (self.several if self.twins.total > 1 else self.alone).memory
+        return (self.several if self.copies.total > 1 else self.alone).memory
 
 
 class Line:
@@ -105,10 +105,10 @@ class Line:
     `memory` and `cpu` are that need, the largest among its kinds, right after `settle`.
     """
 
-    __slots__ = ("by_age", "cpu", "jobs", "kinds", "memory", "settled", "shelf")
+    __slots__ = ("by_age", "cpu", "jobs", "kinds", "memory", "settled", "slots")
 
-    def __init__(self, shelf: Shelf) -> None:
-        self.shelf = shelf
+    def __init__(self, slots: ProfileSlots) -> None:
+        self.slots = slots
         self.jobs: deque[Job] = deque()
         self.kinds: dict[Kind, None] = {}
         self.by_age = True

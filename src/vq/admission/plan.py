@@ -238,7 +238,7 @@ def explain(look: Look, predictor: Predictor) -> dict[str, Explanation]:
             continue
         kind = swept.board.kind(job.key, job.profile, job.memory_cap, job.cpu_cap)
         reason = _reason(look, swept.board, kind.line) if job.kept is None else job.kept
-        copies = kind.twins.total - (job.kept is None)
+        copies = kind.copies.total - (job.kept is None)
         memory = kind.several if copies else kind.alone
         explained[job.id] = Explanation(reason=reason, memory=memory, cpu=kind.cpu, ahead=len(explained))
     return explained
@@ -280,7 +280,7 @@ def _reason(look: Look, board: Board, line: Line) -> Reason:
     reason: Reason
     match board.verdict(line):
         case Verdict.SLOT:
-            reason = NoSlot(line.shelf.name)
+            reason = NoSlot(line.slots.name)
         case Verdict.MEMORY:
             reason = NoMemory(needs=line.memory, free=int(board.memory_free))
         case Verdict.HIGH_WATER:

@@ -207,3 +207,13 @@ def test_a_copy_that_comes_makes_the_one_that_waits_need_more() -> None:
     assert [start.at for start in told if start.run is first] == [1100]
     told = starts(setup, [*known, long, short, first, second], Policy.MEASURED)
     assert [start.at for start in told if start.run in (first, second)] == [5100, 5100]
+
+
+def test_one_held_for_cpu_is_held_back_once_a_start_passes_high_water() -> None:
+    """In one sweep: the second is met and held for CPU, the third starts, and the fourth is met under high water."""
+    setup = replace(SETUP, memory_max=GIB, cpu_budget=2000, cpu_admission=CpuAdmission.CAPS)
+    waits = {"name": "waits", "cpu_cap": 1000, "memory_cap": MIB, "memory_peak": 0}
+    large = job(1, 1000, cpu_cap=0, memory_cap=GIB * 95 // 100, memory_peak=GIB * 95 // 100)
+    rows = [job(0, 1000, cpu_cap=2000, memory_cap=MIB, memory_peak=0), job(1, 10, **waits), large, job(1, 10, **waits)]
+    replay = simulate(setup, rows, Policy.MEASURED)
+    assert (replay.cpu_held, replay.held_back) == (1, 1 + 2)
