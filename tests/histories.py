@@ -6,10 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from vq.admission import Caps, CpuAdmission, Dispatch, Key, Profile, Run, Setup
 from vq.admission.predictor import MEMORY_GRANULE
+
+UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+"""Histories take a while to make, and longer on a busy machine."""
 
 MIB = 1 << 20
 GIB = 1 << 30

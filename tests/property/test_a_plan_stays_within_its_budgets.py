@@ -9,7 +9,7 @@ from itertools import chain
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from histories import DAY, GIB, HOUR, MIB, PROFILES, histories, setups
+from histories import DAY, GIB, HOUR, MIB, PROFILES, UNHURRIED, histories, setups
 from vq.admission import CpuAdmission, Dispatch, Key, Policy, Predictor, Run, Setup, simulate
 from vq.admission.host import HostMemory, Remembered
 from vq.admission.plan import Behind, Held, Look, Running, Waiting, explain, plan
@@ -81,7 +81,7 @@ def taught(rows: list[Run]) -> Predictor:
     return predictor
 
 
-@settings(max_examples=100, deadline=None)
+@settings(UNHURRIED, max_examples=100)
 @given(looks(), histories())
 def test_what_starts_fits_every_budget(look: Look, rows: list[Run]) -> None:
     decided = plan(look, taught(rows))
@@ -109,7 +109,7 @@ def test_what_starts_fits_every_budget(look: Look, rows: list[Run]) -> None:
         assert sum(decided.reservations[id_].memory.memory for id_ in decided.starts) <= decided.host.spare
 
 
-@settings(max_examples=100, deadline=None)
+@settings(UNHURRIED, max_examples=100)
 @given(looks(), histories())
 def test_everything_that_waits_has_its_reason(look: Look, rows: list[Run]) -> None:
     starts = plan(look, taught(rows)).starts
@@ -125,7 +125,7 @@ def test_everything_that_waits_has_its_reason(look: Look, rows: list[Run]) -> No
         assert job.kept is None or explained[job.id].reason is job.kept
 
 
-@settings(max_examples=60, deadline=None)
+@settings(UNHURRIED, max_examples=60)
 @given(looks(), histories(), st.integers(0, 4 * GIB))
 def test_more_room_never_holds_the_head(look: Look, rows: list[Run], more: int) -> None:
     head = [job.id for job in look.waiting if job.kept is None][:1]
@@ -135,7 +135,7 @@ def test_more_room_never_holds_the_head(look: Look, rows: list[Run], more: int) 
         assert head == list(plan(larger, taught(rows)).starts[:1])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(UNHURRIED, max_examples=60)
 @given(setups(), histories(caps=[64 * MIB, GIB, 4 * GIB], shares=[0]), st.sampled_from(Policy))
 def test_a_replay_starts_what_looks_one_by_one_would(setup: Setup, rows: list[Run], policy: Policy) -> None:
     """Where jobs use nothing: a replay knows at a start what a job will use, which a look learns from its sample."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from histories import GIB, histories, setups
+from histories import GIB, UNHURRIED, histories, setups
 from vq.admission import CpuAdmission, Policy, Replay, Run, Setup, simulate
 from vq.admission.replay import Started
 
@@ -19,7 +19,7 @@ def told(setup: Setup, rows: list[Run], policy: Policy) -> tuple[Replay, list[St
     return simulate(setup, rows, policy, tell=started.append), started
 
 
-@settings(max_examples=60, deadline=None)
+@settings(UNHURRIED, max_examples=60)
 @given(setups(), histories(), policies)
 def test_every_job_starts_once_or_never(setup: Setup, rows: list[Run], policy: Policy) -> None:
     replay, started = told(setup, rows, policy)
@@ -30,13 +30,13 @@ def test_every_job_starts_once_or_never(setup: Setup, rows: list[Run], policy: P
     assert all(start.wait_ms == start.at - start.run.queued_at >= 0 for start in started)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(UNHURRIED, max_examples=30)
 @given(setups(), histories(), policies)
 def test_the_same_rows_give_the_same(setup: Setup, rows: list[Run], policy: Policy) -> None:
     assert told(setup, rows, policy) == told(setup, list(rows), policy)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(UNHURRIED, max_examples=60)
 @given(setups(), histories(), st.integers(0))
 def test_what_a_run_says_changes_nothing_before_it_ended(setup: Setup, rows: list[Run], which: int) -> None:
     _, before = told(setup, rows, Policy.MEASURED)
@@ -54,7 +54,7 @@ def test_what_a_run_says_changes_nothing_before_it_ended(setup: Setup, rows: lis
     assert by_then(after) == by_then(before)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(UNHURRIED, max_examples=60)
 @given(setups(), histories(), st.integers(0, 8 * GIB))
 def test_by_caps_more_memory_leaves_no_more_jobs_behind(setup: Setup, rows: list[Run], more: int) -> None:
     assume(setup.memory_max is not None)
@@ -64,7 +64,7 @@ def test_by_caps_more_memory_leaves_no_more_jobs_behind(setup: Setup, rows: list
     assert most <= less
 
 
-@settings(max_examples=30, deadline=None)
+@settings(UNHURRIED, max_examples=30)
 @given(setups(), histories(), st.sampled_from([None, 1000 * GIB]))
 def test_with_room_for_all_nobody_waits_by_either_policy(setup: Setup, rows: list[Run], room: int | None) -> None:
     slots = dict.fromkeys(setup.profiles)

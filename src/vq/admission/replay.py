@@ -238,10 +238,7 @@ class _Replaying:
         return Replay(
             jobs=len(rows),
             never_started=len(rows) - len(waits),
-            wait=Wait(
-                **{f"p{percent}": percentile(waits, percent) for percent in (50, 95, 99)},
-                max=percentile(waits, 100),
-            ),
+            wait=_percentiles(waits),
             mean_wait=sum(waits) // len(waits) if waits else 0,
             most_running=self._most_running,
             worst_overlap=self._most_used + (self._setup.mirror if rows else 0),
@@ -253,3 +250,8 @@ class _Replaying:
             reserved_byte_ms=self._reserved_byte_ms,
             peak_byte_ms=self._used_byte_ms,
         )
+
+
+def _percentiles(waits: list[int]) -> Wait:
+    p50, p95, p99, longest = (percentile(waits, percent) for percent in (50, 95, 99, 100))
+    return Wait(p50=p50, p95=p95, p99=p99, max=longest)
