@@ -217,3 +217,14 @@ def test_one_held_for_cpu_is_held_back_once_a_start_passes_high_water() -> None:
     rows = [job(0, 1000, cpu_cap=2000, memory_cap=MIB, memory_peak=0), job(1, 10, **waits), large, job(1, 10, **waits)]
     replay = simulate(setup, rows, Policy.MEASURED)
     assert (replay.cpu_held, replay.held_back) == (1, 1 + 2)
+
+
+def test_what_ends_at_one_moment_ends_in_the_order_of_its_starts() -> None:
+    """The second's clean run is the first of three after the hold, and would be none before it."""
+    oom = {"own_cap": True, "oom_killed": True, "succeeded": False}
+    clean = [job(at, 10) for at in (2000, 3000, 4000)]
+    setup = replace(SETUP, memory_max=None)
+    told = starts(setup, [job(0, 1000, **oom), job(1, 999), *clean], Policy.MEASURED)
+    assert [type(start.memory.basis) for start in told[-2:]] == [Unpredictable, OwnRuns]
+    told = starts(setup, [job(0, 1000), job(1, 999, **oom), *clean], Policy.MEASURED)
+    assert [type(start.memory.basis) for start in told[-2:]] == [Unpredictable, Unpredictable]
