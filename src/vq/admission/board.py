@@ -247,7 +247,7 @@ class Board:
     def _reserve(self, job: Job) -> None:
         """Let `job`, which runs, have what is predicted for it now."""
         kind = job.kind
-        if job.use is None:
+        if job.use is None and self._measures_memory:
             reserved = Prediction(kind.memory_cap, UNMEASURED)
         else:
             reserved = kind.alone if kind.copies.first() is job else kind.several
