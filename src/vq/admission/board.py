@@ -104,7 +104,7 @@ class Board:
     def end(self, job: Job) -> None:
         """Take `job`, which ran, away. What the others reserve changes at `look`, not before."""
         kind, copies = job.kind, job.kind.copies
-        if copies.first() is job and kind.alone is not kind.several:
+        if copies.first() is job:
             self._bereft[copies] = None
         del copies.running[job], kind.running[job]
         self.memory_free += job.charged

@@ -228,3 +228,14 @@ def test_what_ends_at_one_moment_ends_in_the_order_of_its_starts() -> None:
     assert [type(start.memory.basis) for start in told[-2:]] == [Unpredictable, OwnRuns]
     told = starts(setup, [job(0, 1000), job(1, 999, **oom), *clean], Policy.MEASURED)
     assert [type(start.memory.basis) for start in told[-2:]] == [Unpredictable, Unpredictable]
+
+
+def test_when_the_first_copy_ends_the_next_is_predicted_as_alone_though_in_another_profile() -> None:
+    known = [*[job(0, 10, name="peer", memory_peak=GIB)] * 2, *[job(0, 10, name="copy")] * 2]
+    setup = replace(SETUP, min_jobs=4, memory_max=None, profiles=PROFILES)
+    first = job(100, 1000, name="copy", profile="big", memory_cap=4 * GIB)
+    second = job(150, 5000, name="copy")
+    without, with_second = (
+        simulate(setup, [*known, first, *rows], Policy.MEASURED).reserved_byte_ms for rows in ([], [second])
+    )
+    assert with_second - without == 950 * GIB + 4050 * 256 * MIB
