@@ -29,7 +29,7 @@ def test_so_it_is_where_high_water_holds_jobs_back(setup: Setup, rows: list[Run]
     assert simulate(setup, rows, Policy.MEASURED) == Slow(setup, Policy.MEASURED).simulate(rows)
 
 
-@settings(UNHURRIED, max_examples=25)
+@settings(UNHURRIED, max_examples=15)
 @given(setups(), st.integers(0, 10**6), st.sampled_from([30, 60]), st.sampled_from([4, 10]))
 def test_so_it_is_for_jobs_that_run_in_several_profiles(setup: Setup, seed: int, jobs: int, min_jobs: int) -> None:
     rows = runpy.run_path(str(MAKE_LOAD))["rows"](jobs, 1.3, seed)
