@@ -16,13 +16,13 @@ from vq.admission import Policy, Profile, Run, Setup, simulate
 MAKE_LOAD = Path(__file__).parents[2] / "benchmarks/make_load.py"
 
 
-@settings(UNHURRIED, max_examples=200)
+@settings(UNHURRIED, max_examples=120)
 @given(setups(), histories(), st.sampled_from(Policy))
 def test_the_fast_replay_is_the_slow_one(setup: Setup, rows: list[Run], policy: Policy) -> None:
     assert simulate(setup, rows, policy) == Slow(setup, policy).simulate(rows)
 
 
-@settings(UNHURRIED, max_examples=80)
+@settings(UNHURRIED, max_examples=60)
 @given(setups(), histories(caps=[64 * MIB, GIB], shares=[45, 95, 102]), st.sampled_from([100, 140, 300]))
 def test_so_it_is_where_high_water_holds_jobs_back(setup: Setup, rows: list[Run], spare: int) -> None:
     setup = replace(setup, memory_max=GIB + spare * MIB, mirror=0, slots={"big": 9})
