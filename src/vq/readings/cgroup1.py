@@ -28,6 +28,8 @@ class Group1(Group):
     """A group of version 1."""
 
     source = "cgroup-v1"
+    # Through `cgroup.procs` the kernel first waits until no thread of the whole machine forks: 5 ms, for each folder.
+    join_file = "tasks"
 
     def __init__(self, paths: GroupPaths) -> None:
         super().__init__(paths)

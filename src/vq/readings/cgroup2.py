@@ -25,6 +25,7 @@ class Group2(Group):
     """A group of version 2."""
 
     source = "cgroup-v2"
+    join_file = "cgroup.procs"
 
     def __init__(self, paths: GroupPaths) -> None:
         super().__init__(paths)

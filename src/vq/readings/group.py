@@ -70,6 +70,8 @@ class Group:
 
     source: str
     """The name of this measurement in a receipt: `cgroup-v1` or `cgroup-v2`."""
+    join_file: str
+    """The file that a process of one thread writes `0` to, to join."""
 
     def __init__(self, paths: GroupPaths) -> None:
         self.paths = paths
@@ -105,23 +107,15 @@ class Group:
         """Let go of what `watch` holds."""
 
     def join_files(self) -> tuple[int, ...]:
-        """Open descriptors; a process that writes `0` to each has joined. The caller closes them."""
+        """Open descriptors; a process of one thread that writes `0` to each has joined. The caller closes them."""
         opened: list[int] = []
         try:
-            opened.extend(os.open(f"{path}/cgroup.procs", os.O_WRONLY | os.O_CLOEXEC) for path in self._distinct())
+            opened.extend(os.open(f"{path}/{self.join_file}", os.O_WRONLY | os.O_CLOEXEC) for path in self._distinct())
         except OSError:
             for descriptor in opened:
                 os.close(descriptor)
             raise
         return tuple(opened)
-
-    def add(self, pid: int) -> None:
-        """Move a process here; raises `OSError` when the kernel refuses."""
-        for descriptor in self.join_files():
-            try:
-                os.write(descriptor, str(pid).encode())
-            finally:
-                os.close(descriptor)
 
     def exists(self) -> bool:
         """Whether any folder of the group is there."""
