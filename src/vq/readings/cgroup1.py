@@ -115,10 +115,12 @@ class Group1(Group):
             own = max(0, heard - outer)
         control = numbers_by_name(read_text(f"{self._memory}/memory.oom_control"))
         hits = [read_number(f"{self._memory}/{name}") for name in ("memory.failcnt", "memory.memsw.failcnt")]
-        known = [number for number in hits if number is not None]
+        known = sum(number for number in hits if number is not None)
+        kills = control.get("oom_kill")
         return Counters(
-            oom_kills=control.get("oom_kill"),
-            limit_hits=sum(known) if known else None,
+            oom_kills=kills,
+            # Some kernels keep these files and count nothing in them: 0 is then no answer.
+            limit_hits=None if not known and (kills or own) else known,
             own_ooms=own,
             outer_ooms=outer,
         )
