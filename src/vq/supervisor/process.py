@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import traceback
 from contextlib import suppress
 
 from vq.errors import VqError
@@ -20,6 +19,8 @@ def run(spec_path: str) -> int:
     except (VqError, OSError) as error:
         _note(spec_path, f"{error}\n")
     except Exception:  # noqa: BLE001 - the last place where it can be said
+        import traceback  # noqa: PLC0415 - half a megabyte that hardly any supervisor needs
+
         _note(spec_path, traceback.format_exc())
     return FAILED
 

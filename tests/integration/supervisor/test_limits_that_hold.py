@@ -185,7 +185,7 @@ except BlockingIOError:
         (["/no/such/program"], 127, "/no/such/program: no such program"),
         (["./plain"], 126, "./plain: is not an executable file"),
         (["./lost"], 127, "./lost: cannot be run"),
-        (["."], 126, ".: is not an executable file"),
+        (["./"], 126, "./: is not an executable file"),
     ],
 )
 def test_a_program_that_cannot_be_run_is_named(
