@@ -12,7 +12,8 @@ from vq.readings.group import Group, Limits
 from vq.supervisor import job
 from vq.supervisor.decisions import end_of
 from vq.supervisor.folder import Attempt, ResultFile, read_attempt, take_lock, write_attempt
-from vq.supervisor.launch import Launch, Refused, Started, become_subreaper, launch
+from vq.supervisor.launch import Launch, Refused, Started, launch
+from vq.supervisor.libc import become_subreaper
 from vq.supervisor.outcome import Outcome, result_document
 from vq.supervisor.requests import close_requests, open_requests, tell
 from vq.supervisor.spec import MARK, Spec, read_spec

@@ -11,7 +11,6 @@ Whether the program could be run at all is asked of the zombie: a process that n
 
 from __future__ import annotations
 
-import ctypes
 import os
 import signal
 from collections.abc import Mapping, Sequence
@@ -24,7 +23,6 @@ from vq.readings.processes import Process, Stat
 _LAUNCHERS = ("/usr/bin/setsid", "/bin/setsid")
 _USUAL_PATH = "/usr/local/bin:/usr/bin:/bin"
 _OOM_SCORE = 500
-_SET_CHILD_SUBREAPER = 36
 _LAST_CLASSIC_SIGNAL = 31
 
 NOT_FOUND = 127
@@ -57,13 +55,6 @@ class Refused:
 
     text: str
     exit_code: int | None = None
-
-
-def become_subreaper() -> None:
-    """Have orphans below this process handed to it; raises `OSError` when the kernel does not."""
-    if ctypes.CDLL(None, use_errno=True).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))
 
 
 def find_program(name: str, environment: Mapping[str, str], cwd: str) -> Refused | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import os
 
+from vq.supervisor.libc import give_back_memory
 from vq.supervisor.process import run
 from vq.supervisor.waking import Waking
 
@@ -19,6 +20,8 @@ _PIECE = 64 * 1024
 def serve() -> int:
     """Fork a supervisor for each line of standard input, until there is no more."""
     gc.collect()
+    give_back_memory()
+    # What is frozen is not looked through again, so that its pages stay shared.
     gc.freeze()
     waking = Waking()
     waking.add(0)

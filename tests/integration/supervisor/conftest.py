@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from supervised import MODES, Attempt, Make, parent_group, remove_parent_groups
+from vq.supervisor.requests import Request, ask
 
 
 @pytest.fixture(params=MODES)
@@ -46,6 +47,7 @@ def attempt(tmp_path: Path) -> Iterator[Make]:
 
     yield make
     for one in made:
-        if one.process is not None and one.process.poll() is None:
-            one.ask("kill-now")
+        ask(str(one.folder), Request(action="kill-now"))
+    for one in made:
+        if one.process is not None:
             one.process.wait(timeout=30)

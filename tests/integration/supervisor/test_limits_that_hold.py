@@ -60,8 +60,11 @@ def test_a_fifth_over_the_limit_is_out_of_memory(mode: str, attempt: Make, progr
     assert (result["end"], result["limit_fired"]) == ("out_of_memory", "job")
     assert result["usage"]["limit_fired"] == "job"
     assert result["usage"]["limit_bytes"] == 100 * MIB
-    assert result["usage"]["job_peak_bytes"] == pytest.approx(100 * MIB, rel=0.2)
-    if mode != "sampled":
+    if mode == "sampled":
+        # Between two samples a job may go on growing: up to its 120 MiB and its interpreter.
+        assert 100 * MIB < result["usage"]["job_peak_bytes"] < 135 * MIB
+    else:
+        assert result["usage"]["job_peak_bytes"] == pytest.approx(100 * MIB, rel=0.2)
         assert result["oom_kills"] >= 1
         assert result["usage"]["limit_hits"] != 0
 
@@ -111,7 +114,8 @@ def test_the_wall_limit_does_not_count_the_time_paused(mode: str, attempt: Make)
 
 
 def test_a_paused_job_stands_still(mode: str, attempt: Make) -> None:
-    one = attempt(mode, python("import os\nprint(os.getpid(), flush=True)\nwhile True: pass")).start()
+    program = "import os\nprint(os.getpid(), flush=True)\nwhile True: pass"
+    one = attempt(mode, python(program), kill_grace_seconds=60).start()
     one.wait_for_output("\n")
     pid = int(one.log.read_text())
     one.ask("pause")
