@@ -37,7 +37,7 @@ def test_time_runs_or_stands_still_and_never_both(steps: list[tuple[str, float]]
     assert abs(timer.running_seconds(now) + timer.paused_seconds(now) - (now - 100.0)) < 1e-6
 
 
-@given(st.sampled_from([None, "killed", "wall_limit", "out_of_memory"]), st.none() | COUNTERS)
+@given(st.sampled_from([None, "killed", "wall_limit", "out_of_memory", "outgrew"]), st.none() | COUNTERS)
 def test_a_limit_fires_only_in_an_end_out_of_memory(cause: str | None, counters: Counters | None) -> None:
     end = end_of(cause, counters)  # type: ignore[arg-type]
     if end.limit_fired is not None:

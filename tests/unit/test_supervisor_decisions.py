@@ -47,6 +47,7 @@ def test_intervals_grow_with_time_and_with_cost(
         (None, None, End(kind="ended")),
         ("killed", None, End(kind="killed")),
         ("wall_limit", Counters(oom_kills=0, own_ooms=0), End(kind="wall_limit")),
+        ("outgrew", Counters(oom_kills=0, own_ooms=0), End(kind="out_of_memory", limit_fired="host")),
         ("out_of_memory", None, End(kind="out_of_memory", limit_fired="job")),
         (None, Counters(oom_kills=1, own_ooms=1, outer_ooms=0), End(kind="out_of_memory", limit_fired="job")),
         (None, Counters(oom_kills=1, own_ooms=0, outer_ooms=1), End(kind="out_of_memory", limit_fired="host")),

@@ -5,6 +5,7 @@ A process id alone is worth nothing, as the kernel hands it out again: a process
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 from collections.abc import Iterator
@@ -153,6 +154,10 @@ def send(process: Process, number: int) -> bool:
         descriptor = os.pidfd_open(process.pid)
     except ProcessLookupError:
         return False
+    except OSError as error:
+        if error.errno != errno.ENOSYS:
+            raise
+        return _send_before_linux_5_3(process, number)
     try:
         # The descriptor holds on to whoever has the id now; only then does the start time prove who that is.
         if identify(process.pid) != process:
@@ -162,6 +167,16 @@ def send(process: Process, number: int) -> bool:
         return False
     finally:
         os.close(descriptor)
+    return True
+
+
+def _send_before_linux_5_3(process: Process, number: int) -> bool:
+    if identify(process.pid) != process:
+        return False
+    try:
+        os.kill(process.pid, number)
+    except ProcessLookupError:
+        return False
     return True
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 from vq.readings.group import Counters
 
 EndKind = Literal["ended", "out_of_memory", "wall_limit", "killed", "cannot_run", "not_started"]
-Cause = Literal["out_of_memory", "wall_limit", "killed"]
+Cause = Literal["out_of_memory", "outgrew", "wall_limit", "killed"]
 LimitFired = Literal["job", "host"]
 
 SHORTEST_SECONDS = 0.02
@@ -100,6 +100,8 @@ def end_of(cause: Cause | None, counters: Counters | None) -> End:
         return End(kind="out_of_memory", limit_fired=fired(counters))
     if cause == "out_of_memory":
         return End(kind="out_of_memory", limit_fired="job")
+    if cause == "outgrew":
+        return End(kind="out_of_memory", limit_fired="host")
     return End(kind=cause or "ended")
 
 

@@ -15,9 +15,13 @@ from typing import Literal
 
 Action = Literal["kill", "kill-now", "pause", "resume"]
 
+OUTGREW = "outgrew"
+"""The reason of a kill for the host's sake: an end out of memory, by the host's limit."""
+
 _NAME = "requests"
 _LINE = re.compile(r"(kill|kill-now|pause|resume)(?: ([a-z][a-z0-9_-]{0,31}))?")
-_PIECE = 4096
+# All that a pipe can hold, so that no line is cut.
+_PIECE = 64 * 1024
 _NOBODY = frozenset({errno.ENXIO, errno.ENOENT, errno.EPIPE})
 
 

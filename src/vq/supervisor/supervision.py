@@ -20,7 +20,7 @@ from vq.supervisor import job
 from vq.supervisor.decisions import Cause, Timer, end_of, exit_code_of, process_count
 from vq.supervisor.launch import Refused
 from vq.supervisor.outcome import Measured, Outcome
-from vq.supervisor.requests import Request, hear
+from vq.supervisor.requests import OUTGREW, Request, hear
 from vq.supervisor.sampling import Sampler
 from vq.supervisor.spec import Spec
 from vq.supervisor.waking import Waking
@@ -79,7 +79,8 @@ class Supervision:
     def listen(self) -> None:
         """Hear requests, and the kernel when memory runs out, from now on: before the command begins."""
         self._waking.add(self._requests)
-        for descriptor in self._group.watch() if self._group is not None else ():
+        self._watched = frozenset(self._group.watch() if self._group is not None else ())
+        for descriptor in self._watched:
             self._waking.add(descriptor)
 
     def run(self, command: Process, start: Start) -> Outcome:
@@ -98,7 +99,7 @@ class Supervision:
             if self._requests in ready:
                 for request in hear(self._requests):
                     self._obey(request, time.monotonic())
-            elif ready and self._group is not None:
+            if self._watched & ready:
                 self._oom_looks = _OOM_LOOKS
 
     def _step(self, now: float) -> None:
@@ -158,13 +159,15 @@ class Supervision:
             case "resume":
                 self._resume(now)
             case "kill" if self._stage == "running":
-                self._why = request.why
-                self._end_for("killed", now, self._spec.kill_grace_seconds)
+                self._kill(request, now, self._spec.kill_grace_seconds)
             case "kill-now" if self._stage != "killing":
-                self._why = self._why or request.why
-                self._end_for("killed", now, 0.0)
+                self._kill(request, now, 0.0)
             case _:
                 pass
+
+    def _kill(self, request: Request, now: float, grace_seconds: float) -> None:
+        self._why = self._why or request.why
+        self._end_for("outgrew" if request.why == OUTGREW else "killed", now, grace_seconds)
 
     def _resume(self, now: float) -> None:
         if self._timer.paused:
@@ -251,7 +254,7 @@ class Supervision:
             exit_code=command_end.exit_code,
             signal=command_end.signal if ran else None,
             text=None if ran or refused is None else refused.text,
-            why=self._why if end.kind == "killed" else None,
+            why=self._why if self._cause in ("killed", "outgrew") else None,
             started_at_ms=self._start.at_ms,
             finished_at_ms=command_end.at_ms,
             left_over=self._left_over,

@@ -155,6 +155,14 @@ def test_a_kill_now_waits_for_nobody(mode: str, attempt: Make) -> None:
     assert one.end()["end"] == "killed"
 
 
+def test_a_kill_for_the_hosts_sake_is_the_hosts_limit(mode: str, attempt: Make) -> None:
+    one = attempt(mode, python(DEAF)).start()
+    one.wait_for_output("ready")
+    one.ask("kill-now", "outgrew")
+    result = one.end()
+    assert (result["end"], result["limit_fired"], result["why"]) == ("out_of_memory", "host", "outgrew")
+
+
 def test_many_that_leave_their_parents_all_die(mode: str, attempt: Make) -> None:
     one = attempt(mode, python(BREED), pids_max=24).start()
     one.wait_for_output("ready")
