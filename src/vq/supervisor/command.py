@@ -7,8 +7,10 @@ import sys
 
 SERVE = "--serve"
 
+# `dataclasses` imports `inspect`, which is a tenth of a supervisor and is used for classes without a docstring.
 _PROGRAM = (
-    "import sys; sys.path.insert(0, {root!r}); from vq.supervisor.__main__ import main; sys.exit(main(sys.argv[1:]))"
+    "import sys; sys.path.insert(0, {root!r}); from vq.supervisor.lazily import put_off; put_off('inspect'); "
+    "from vq.supervisor.__main__ import main; sys.exit(main(sys.argv[1:]))"
 )
 
 

@@ -174,7 +174,8 @@ def _fork_three(warm: subprocess.Popen[bytes], jobs: list[Attempt]) -> None:
         pass
     assert warm.stdout.readline().split()[:2] == [b"ended", b"0"]
     for process in supervisors[1:]:
-        assert process.memory_info().rss < 12 * MIB
+        # A bare interpreter of a later version is larger by as much.
+        assert process.memory_info().rss < (12 if sys.version_info < (3, 12) else 15) * MIB
 
 
 @pytest.mark.skipif(SLOWNESS > 1, reason="timing means nothing on an emulated machine")
