@@ -18,7 +18,7 @@ from vq.readings.group import Counters, Group
 from vq.readings.processes import Process
 from vq.supervisor import job
 from vq.supervisor.decisions import Cause, Timer, end_of, exit_code_of, process_count
-from vq.supervisor.launch import Refused
+from vq.supervisor.launch import NOT_FOUND, NOT_RUNNABLE, Refused
 from vq.supervisor.outcome import Measured, Outcome
 from vq.supervisor.requests import OUTGREW, Request, hear
 from vq.supervisor.sampling import Sampler
@@ -231,7 +231,8 @@ class Supervision:
             at_ms=self._start.at_ms + round((now - self._start.monotonic_seconds) * 1000),
             exit_code=code,
             signal=number,
-            executed=zombie is None or zombie.executed,
+            # Only then is 126 or 127 the word of whoever tried to run the program.
+            executed=zombie is None or zombie.executed or code not in (NOT_FOUND, NOT_RUNNABLE),
             child_faults=None if zombie is None else zombie.child_faults,
             counters=None if self._group is None else self._group.counters(),
             cpu_seconds=None if self._group is None else self._group.cpu_seconds(),
