@@ -47,11 +47,12 @@ def smallest(readings: Iterable[HostMemory]) -> HostMemory:
 def host_memory() -> HostMemory:
     """What the machine and every limit above this process allow."""
     machine = parse_meminfo(read_text("/proc/meminfo") or "")
-    limited = (reading for tree in hierarchies() for reading in _limits_above(tree))
+    limited = (reading for tree in hierarchies() for reading in limits_above(tree))
     return smallest((machine, *limited))
 
 
-def _limits_above(tree: Hierarchy) -> Iterable[HostMemory]:
+def limits_above(tree: Hierarchy) -> Iterable[HostMemory]:
+    """What each limited group of a tree allows, from our own up to the root."""
     if not tree.unified and "memory" not in tree.controllers:
         return
     folder = tree.own
