@@ -27,6 +27,7 @@ _LAST_CLASSIC_SIGNAL = 31
 
 NOT_FOUND = 127
 NOT_RUNNABLE = 126
+_NOT_PREPARED = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,8 +96,9 @@ def launch(plan: Launch) -> Started | Refused:
     with open(reading, "rb") as trouble:
         text = trouble.read().decode(errors="replace")
     if text:
-        os.waitpid(pid, 0)
-        return Refused(text=text)
+        _, status = os.waitpid(pid, 0)
+        code = status >> 8
+        return Refused(text=text, exit_code=None if code == _NOT_PREPARED else code)
     if launcher is None:
         stat = processes.read_stat(pid)
         return Started(process=Process(pid=pid, start_ticks=stat.start_ticks if stat else 0))
@@ -125,34 +127,47 @@ def _tiny_launcher() -> str | None:
 
 
 def _become_job(plan: Launch, logs: tuple[int, int, int], launcher: str | None, trouble: int) -> None:
-    """Never returns. Runs in the forked child, with as little as possible after it has joined the groups."""
+    """Never returns. Runs in the forked child; whatever goes wrong is written to `trouble`."""
+    code = _NOT_PREPARED
     step = "cannot prepare the job"
     try:
-        os.setsid()
-        signal.pthread_sigmask(signal.SIG_SETMASK, ())
-        for number in range(1, _LAST_CLASSIC_SIGNAL + 1):
-            if number not in (signal.SIGKILL, signal.SIGSTOP):
-                signal.signal(number, signal.SIG_DFL)
-        for target, descriptor in enumerate(logs):
-            os.dup2(descriptor, target)
-        if plan.umask is not None:
-            os.umask(plan.umask)
+        _prepare(logs, plan.umask)
         step = f"cannot enter the folder {plan.cwd}"
         os.chdir(plan.cwd)
         step = "cannot raise oom_score_adj"
         adjustment = read_number("/proc/self/oom_score_adj") or 0
         write_text("/proc/self/oom_score_adj", str(max(_OOM_SCORE, adjustment)))
+        # Last, so that little of this interpreter is charged to the job.
         step = "cannot join the control group"
         for descriptor in plan.join:
             os.write(descriptor, b"0")
-        step = f"cannot run {plan.command[0]}"
+        step, code = f"{plan.command[0]}: cannot be run", NOT_RUNNABLE
         if launcher is None:
             os.execvpe(plan.command[0], list(plan.command), plan.environment)  # noqa: S606 - no shell is the point
         os.execve(launcher, [launcher, "--fork", "--", *plan.command], plan.environment)  # noqa: S606 - the same
+    except FileNotFoundError as error:
+        code = NOT_FOUND if code == NOT_RUNNABLE else code
+        _say(trouble, step, error)
     except OSError as error:
-        os.write(trouble, f"{step}: {os.strerror(error.errno or 0).lower()}".encode())
+        _say(trouble, step, error)
     finally:
-        os._exit(NOT_FOUND)
+        os._exit(code)
+
+
+def _prepare(logs: tuple[int, int, int], umask: int | None) -> None:
+    os.setsid()
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    for number in range(1, _LAST_CLASSIC_SIGNAL + 1):
+        if number not in (signal.SIGKILL, signal.SIGSTOP):
+            signal.signal(number, signal.SIG_DFL)
+    for target, descriptor in enumerate(logs):
+        os.dup2(descriptor, target)
+    if umask is not None:
+        os.umask(umask)
+
+
+def _say(trouble: int, step: str, error: OSError) -> None:
+    os.write(trouble, f"{step}: {os.strerror(error.errno or 0).lower()}".encode())
 
 
 def _adopted(launcher_pid: int, status: int) -> Started | Refused:

@@ -14,12 +14,12 @@ from vq.readings import cgroups
 from vq.readings.group import Limits
 from vq.supervisor.requests import Request, ask
 
-GROW = """
+GROW = f"""
 import time
 held = []
 for _ in range(120):
     held.append(b"x" * (1 << 20))
-    time.sleep(0.002)
+    time.sleep({0.002 * SLOWNESS})
 time.sleep(600)
 """
 CHILD_GROWS = f"""

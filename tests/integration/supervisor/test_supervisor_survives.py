@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+import vq
 from supervised import MIB, SLOWNESS, Attempt, Make, python, wait_until
 from vq.readings import processes
 from vq.supervisor.command import SERVE, supervisor_command
@@ -143,6 +144,41 @@ def test_the_floor_of_a_measurement_is_not_the_supervisor(mode: str, attempt: Ma
     usage = attempt(mode, ["/bin/true"], small=True).run()["usage"]
     assert usage["peak_rss_kb"] < 3000
     assert usage["process_count"] == 1
+
+
+WITHOUT_LAUNCHER = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from vq.supervisor import launch
+launch._LAUNCHERS = ()
+from vq.supervisor.__main__ import main
+sys.exit(main(sys.argv[2:]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "end", "code"),
+    [("/bin/true", "ended", 0), ("./lost", "cannot_run", 127), ("./text", "cannot_run", 126)],
+)
+def test_without_the_tiny_program_the_supervisor_starts_the_job_itself(
+    mode: str, attempt: Make, program: str, end: str, code: int
+) -> None:
+    one = attempt(mode, [program])
+    for name, text in (("lost", "#!/no/such/interpreter\n"), ("text", "no program")):
+        (one.folder / name).write_text(text)
+        (one.folder / name).chmod(0o755)
+    one.write_spec()
+    root = os.path.dirname(next(iter(vq.__path__)))
+    one.process = subprocess.Popen(python(WITHOUT_LAUNCHER, root, one.spec_path))
+    result = one.end()
+    assert (result["end"], result["exit_code"]) == (end, code)
+    assert result["usage"]["process_count"] == (1 if end == "ended" else None)
+
+
+def test_an_argument_list_too_long_for_the_system_is_the_commands_fault(mode: str, attempt: Make) -> None:
+    result = attempt(mode, ["true", "x" * 200_000]).run()
+    assert (result["end"], result["exit_code"]) == ("cannot_run", 126)
+    assert result["text"] == "true: cannot be run: argument list too long"
 
 
 def test_supervisors_forked_from_a_warm_process_are_small_and_outlive_it(mode: str, attempt: Make) -> None:
