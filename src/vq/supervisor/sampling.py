@@ -28,6 +28,7 @@ class Sampler:
         self._orphans = 0
         self._others = False
         self._ignores = False
+        self._cost = 0.0
         self.samples = 0
         self.over_limit = False
 
@@ -67,8 +68,10 @@ class Sampler:
             if held is not None:
                 self._note(held)
             self._look_at_processes()
-        cost = time.process_time() - before
-        return next_interval_seconds(elapsed_seconds, cost, enforcing=self._limit is not None)
+        cost, before_that = time.process_time() - before, self._cost
+        self._cost = cost
+        # The dearer of two in a row is a cold start, for which the job shall not go unseen.
+        return next_interval_seconds(elapsed_seconds, min(cost, before_that), enforcing=self._limit is not None)
 
     def take_last(self) -> None:
         """The group's own word once more, when all have ended."""
