@@ -74,7 +74,7 @@ def test_a_second_supervisor_runs_nothing(mode: str, attempt: Make) -> None:
 def test_a_full_disk_loses_no_end(mode: str, attempt: Make) -> None:
     one = attempt(mode, ["sh", "-c", "dd if=/dev/zero of=fill bs=4k; dd if=/dev/zero of=fill2 bs=1; exit 3"])
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", str(one.folder)],  # noqa: S607
+        ["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", str(one.folder)],
         check=False,
         capture_output=True,
     )
@@ -85,13 +85,13 @@ def test_a_full_disk_loses_no_end(mode: str, attempt: Make) -> None:
         assert os.statvfs(one.folder).f_bavail <= 4
         assert (result["end"], result["exit_code"]) == ("ended", 3)
     finally:
-        subprocess.run(["umount", str(one.folder)], check=True)  # noqa: S607
+        subprocess.run(["umount", str(one.folder)], check=True)
 
 
 def test_without_room_for_the_result_nothing_runs(attempt: Make) -> None:
     one = attempt("sampled", ["touch", "ran"])
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(one.folder)],  # noqa: S607
+        ["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(one.folder)],
         check=False,
         capture_output=True,
     )
@@ -104,7 +104,7 @@ def test_without_room_for_the_result_nothing_runs(attempt: Make) -> None:
         assert not (one.folder / "ran").exists()
         assert read_attempt(str(one.folder)) is None
     finally:
-        subprocess.run(["umount", str(one.folder)], check=True)  # noqa: S607
+        subprocess.run(["umount", str(one.folder)], check=True)
 
 
 def test_a_bad_spec_is_said_and_runs_nothing(attempt: Make) -> None:
