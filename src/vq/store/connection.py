@@ -106,13 +106,13 @@ class Store:
     def reading(self) -> Iterator[sqlite3.Connection]:
         """A transaction that sees one state of the store and cannot write."""
         with _explained(self.path):
-            self.connection.execute("PRAGMA query_only = ON")
             self.connection.execute("BEGIN")
             try:
+                self.connection.execute("PRAGMA query_only = ON")
                 yield self.connection
             finally:
-                self.connection.execute("ROLLBACK")
                 self.connection.execute("PRAGMA query_only = OFF")
+                self.connection.execute("ROLLBACK")
 
     def changed_by_others(self) -> int:
         """A number that is another one after any other connection has committed; costs no look at the data."""
