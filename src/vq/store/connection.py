@@ -13,7 +13,6 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum
-from importlib.resources import files
 from typing import Self
 
 from vq.errors import VqError
@@ -25,6 +24,7 @@ APPLICATION_ID = 0x76715F31
 """Marks the file as ours: `vq_1`."""
 
 BUSY_SECONDS = 30.0
+_MIGRATIONS = os.path.join(os.path.dirname(__file__), "migrations")
 _LOG_BYTES = 64 * 1024 * 1024
 _CACHE_KIB = 16 * 1024
 _FILE_MODE = 0o600
@@ -121,16 +121,17 @@ class Store:
 
 
 def migrations() -> list[str]:
-    """The text of every migration, in order: the n-th leads from version n − 1 to version n."""
-    folder = files("vq.store") / "migrations"
-    found = sorted((entry.name, entry) for entry in folder.iterdir() if entry.name.endswith(".sql"))
-    return [entry.read_text(encoding="utf-8") for _, entry in found]
+    """The path of every migration, in order: the n-th leads from version n − 1 to version n."""
+    # Not by importlib.resources, which takes longer to load than all the rest of the store.
+    return sorted(os.path.join(_MIGRATIONS, name) for name in os.listdir(_MIGRATIONS) if name.endswith(".sql"))
 
 
-def statements(script: str) -> Iterator[str]:
+def statements(migration: str) -> Iterator[str]:
     """The statements of a migration, one by one: `executescript` would commit the transaction it runs in."""
+    with open(migration, encoding="utf-8") as file:
+        lines = file.readlines()
     statement = ""
-    for line in script.splitlines(keepends=True):
+    for line in lines:
         statement += line
         if sqlite3.complete_statement(statement):
             yield statement
@@ -138,20 +139,22 @@ def statements(script: str) -> Iterator[str]:
 
 
 def _prepare(store: Store, opener: Opener) -> None:
-    scripts = migrations()
+    paths = migrations()
     version = _version(store)
+    if version == len(paths):
+        return  # another process was first
     if version == 0:
         with _explained(store.path):
             store.connection.execute("PRAGMA journal_mode = WAL")
-    elif version > len(scripts):
-        message = f"is of version {version}, made by a newer vq; this one knows version {len(scripts)}"
+    elif version > len(paths):
+        message = f"is of version {version}, made by a newer vq; this one knows version {len(paths)}"
         raise StateError(message, where=store.path, hint=f"upgrade vq, or {_RESTART}")
     elif opener is not Opener.DAEMON:
-        message = f"is of version {version}, and this vq needs version {len(scripts)}"
+        message = f"is of version {version}, and this vq needs version {len(paths)}"
         raise StateError(message, where=store.path, hint=_RESTART)
     with store.writing() as connection:
-        for number, script in enumerate(scripts[version:], start=version + 1):
-            for statement in statements(script):
+        for number, path in enumerate(paths[version:], start=version + 1):
+            for statement in statements(path):
                 connection.execute(statement)
             connection.execute(f"PRAGMA user_version = {number}")
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -197,7 +200,7 @@ def _explanation(code: int, said: str) -> tuple[str, str | None]:
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return (
                 "another process holds the store; nothing was recorded",
-                "try again; vq daemon status names the daemon",
+                "try again in a moment",
             )
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
             return f"cannot be written ({said})", "the state folder and its files must be writable"

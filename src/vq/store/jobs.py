@@ -93,7 +93,8 @@ def queue(store: Store, now_ms: int) -> Queue:
     with store.reading() as connection:
         running = connection.execute("SELECT record FROM jobs WHERE state = 'RUNNING' ORDER BY sequence").fetchall()
         pending = connection.execute(
-            "SELECT record FROM jobs WHERE state = 'PENDING' ORDER BY priority DESC, sequence LIMIT ?",
+            "SELECT record FROM jobs INDEXED BY jobs_in_order WHERE state = 'PENDING'"
+            " ORDER BY priority DESC, sequence LIMIT ?",
             (PENDING_SHOWN,),
         ).fetchall()
         ended = connection.execute(

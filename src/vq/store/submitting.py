@@ -9,7 +9,6 @@ from typing import Any
 
 from vq.errors import VqError
 from vq.jobs.ids import job_id
-from vq.jobs.lifecycle import advance, dependency_event
 from vq.jobs.record import Array, Job, State
 from vq.store.connection import Store
 from vq.store.documents import Keeper
@@ -92,6 +91,10 @@ def _named(job: Job, identifier: str, array: Array | None) -> Job:
 
 def _settled(connection: sqlite3.Connection, job: Job) -> Job:
     """The job after it has learnt how those it depends on have ended, where they have."""
+    if not job.life.waiting_for:
+        return job
+    from vq.jobs.lifecycle import advance, dependency_event  # noqa: PLC0415 - most submissions need no life to load
+
     for waited_for in job.life.waiting_for:
         state = fetch_state(connection, waited_for)
         if state is None:

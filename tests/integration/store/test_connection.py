@@ -107,10 +107,14 @@ def test_only_the_daemon_migrates_an_older_store(folder: str, version: int) -> N
         assert migrated.connection.execute(schema).fetchall() == new.connection.execute(schema).fetchall()
 
 
-def test_a_migration_that_fails_leaves_the_older_store(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_migration_that_fails_leaves_the_older_store(
+    folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     old_store(folder, LATEST)
-    broken = [*migrations(), "CREATE TABLE one (a INTEGER) STRICT;\nCREATE TABLE two (a NO_TYPE) STRICT;\n"]
-    monkeypatch.setattr(connections, "migrations", lambda: broken)
+    broken = tmp_path / "9999_broken.sql"
+    broken.write_text("CREATE TABLE one (a INTEGER) STRICT;\nCREATE TABLE two (a NO_TYPE) STRICT;\n")
+    paths = [*migrations(), str(broken)]
+    monkeypatch.setattr(connections, "migrations", lambda: paths)
     with pytest.raises(StoreError, match="NO_TYPE"):
         open_store(folder, Opener.DAEMON)
     monkeypatch.undo()
@@ -316,3 +320,13 @@ def test_a_look_inside_a_step_is_refused_and_changes_nothing(folder: str) -> Non
         with pytest.raises(StoreError, match="within a transaction"), store.writing():
             queue(store, NOW)
         submit(store, [Submission(job=job())])
+
+
+def test_a_read_only_disk_is_our_error(small_disk: str) -> None:
+    with open_store(small_disk) as store:
+        submit(store, [Submission(job=job())])
+        place = os.path.dirname(small_disk)
+        assert subprocess.run(["mount", "-o", "remount,ro", place], check=False, capture_output=True).returncode
+    subprocess.run(["mount", "-o", "remount,ro", place], check=True)
+    with pytest.raises(FileError, match="read-only file system"):
+        open_store(small_disk)

@@ -126,6 +126,7 @@ def test_estimates_and_environments_are_kept_once(store: Store) -> None:
             Submission(job=job(), environment=variables, estimate=estimate, calibration=calibration),
             Submission(job=job(), environment=dict(variables), estimate=dict(estimate)),
             Submission(job=job()),
+            Submission(job=job(), environment=variables),
         ],
     )
     assert store.connection.execute("SELECT count(*) FROM documents").fetchone() == (3,)

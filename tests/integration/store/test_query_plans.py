@@ -64,8 +64,8 @@ ACTIONS: dict[str, Callable[[Store], Any]] = {
     "select by array": lambda store: select(store, Selection(array_group="a1"), limit=9),
     "select active": lambda store: select_active(store, Selection()),
     "status": lambda store: [full_record(store, "a1"), environment(store, "a1"), states(store, ["a1"])],
+    "begin": active,
     "look": lambda store: [
-        active(store),
         submitted_after(store, "a1"),
         waiting_requests(store),
         array_at_once(store, "a1"),
@@ -114,7 +114,7 @@ def too_much(step: str) -> bool:
 
 
 @pytest.mark.parametrize("action", ACTIONS)
-def test_no_statement_reads_a_whole_large_table(store: Store, action: str) -> None:
+def test_no_statement_reads_or_sorts_a_whole_large_table(store: Store, action: str) -> None:
     statements: list[str] = []
     store.connection.set_trace_callback(statements.append)
     ACTIONS[action](store)
@@ -122,7 +122,10 @@ def test_no_statement_reads_a_whole_large_table(store: Store, action: str) -> No
     looked_at = [text for text in statements if text.startswith(("SELECT", "INSERT", "UPDATE", "DELETE"))]
     assert looked_at
     for statement in looked_at:
-        assert not [step for step in plan(store, statement) if too_much(step)], statement
+        steps = plan(store, statement)
+        assert not [step for step in steps if too_much(step)], statement
+        # A daemon begins once, and has to read every job that waits anyway.
+        assert action == "begin" or not [step for step in steps if "FOR ORDER BY" in step], statement
 
 
 @pytest.mark.parametrize(
