@@ -1,0 +1,131 @@
+"""The keys of the configuration: how each is written, what it is resolved to, and its default.
+
+Sizes are whole numbers with K, M, G or T (powers of 1024), spans of time whole numbers with s, m, h or d; both are
+text, so that a number without its unit is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from vq.errors import UsageError
+from vq.jobs.times import span_ms
+from vq.shapes import BOOLEAN, LARGEST, Kind, integer, one_of
+
+KIB = 1024
+
+_LARGEST_MARGIN = 1000
+_MOST_OVERCOMMIT = 100
+_SIZE = re.compile(r"(?P<number>[0-9]{1,12})(?P<unit>[KMGT])")
+_SIZE_BYTES = {"K": KIB, "M": KIB**2, "G": KIB**3, "T": KIB**4}
+_OFF = "off"
+
+SECTIONS = ("host", "daemon", "sizing", "profiles", "hooks")
+
+
+class Key(NamedTuple):
+    """A key: `read` turns its value as written into the resolved one, or raises `ValueError` or `UsageError`.
+
+    `expected` says how it is written, `resolved` is the shape of the resolved value. The defaults of the budgets are
+    the host's and stand not here.
+    """
+
+    read: Callable[[Any], Any]
+    expected: str
+    resolved: Kind
+    default: Any
+
+
+def size_bytes(written: str) -> int:
+    """The bytes of a size such as `24G`; K, M, G and T are powers of 1024. Raises `UsageError`."""
+    found = _SIZE.fullmatch(written)
+    size = 0 if found is None else int(found["number"]) * _SIZE_BYTES[found["unit"]]
+    if not 0 < size <= LARGEST:
+        raise UsageError(f"{written!r} is no size", hint="write a whole number and K, M, G or T: 512M or 24G")
+    return size
+
+
+def _choice(*words: str) -> Key:
+    return Key(_one_of(words), " or ".join(f'"{word}"' for word in words), one_of(words), words[0])
+
+
+def _one_of(words: tuple[str, ...]) -> Callable[[Any], str]:
+    def read(value: Any) -> str:
+        if type(value) is not str or value not in words:
+            raise ValueError
+        return value
+
+    return read
+
+
+def _whole(low: int, high: int = 10**6) -> Callable[[Any], int]:
+    def read(value: Any) -> int:
+        if type(value) is not int or not low <= value <= high:
+            raise ValueError
+        return value
+
+    return read
+
+
+def _texted(read: Callable[[str], int]) -> Callable[[Any], int]:
+    def read_text(value: Any) -> int:
+        if type(value) is not str:
+            raise ValueError
+        return read(value)
+
+    return read_text
+
+
+def _or_off(read: Callable[[str], int]) -> Callable[[Any], int | None]:
+    return lambda value: None if value == _OFF else _texted(read)(value)
+
+
+def _overcommit(value: Any) -> int | float:
+    if type(value) not in (int, float) or not 0 < value <= _MOST_OVERCOMMIT:
+        raise ValueError
+    return value  # type: ignore[no-any-return]  # its type stands above
+
+
+def _boolean(value: Any) -> bool:
+    if type(value) is not bool:
+        raise ValueError
+    return value
+
+
+def _argv(value: Any) -> list[str]:
+    words: list[Any] = value if type(value) is list else [None]
+    if any(type(word) is not str or "\0" in word for word in words) or words[:1] == [""]:
+        raise ValueError
+    return words
+
+
+_SIZE_EXPECTED = 'a size such as "24G" (K, M, G, T)'
+_SPAN_EXPECTED = 'a span of time such as "10m" (s, m, h, d)'
+_COUNT = integer(1)
+_SPAN_OR_NULL = integer(0, null=True)
+_NUMBER = Kind("a number", lambda v: type(v) in (int, float) and 0 < v <= _MOST_OVERCOMMIT)
+_WORDS = Kind("an array of strings", lambda v: type(v) is list and all(type(word) is str for word in v))
+
+KEYS: Mapping[str, Key] = {
+    "host.memory_max": Key(_texted(size_bytes), _SIZE_EXPECTED, _COUNT, None),
+    "host.cpus": Key(_whole(1), "a whole number of 1 or more", _COUNT, None),
+    "host.admission": _choice("measured", "caps"),
+    "host.cpu_admission": _choice("caps", "measured", "off"),
+    "host.cpu_overcommit": Key(_overcommit, f"a number above 0, at most {_MOST_OVERCOMMIT}", _NUMBER, 1.0),
+    "host.barrier_after": Key(_or_off(span_ms), f'{_SPAN_EXPECTED} or "off"', _SPAN_OR_NULL, 600_000),
+    "host.on_host_oom": _choice("requeue", "fail"),
+    "host.kill_grace": Key(_texted(span_ms), _SPAN_EXPECTED, integer(0), 10_000),
+    "host.starved_after": Key(_or_off(span_ms), f'{_SPAN_EXPECTED} or "off"', _SPAN_OR_NULL, None),
+    "host.enforcement": _choice("auto", "cgroup2", "cgroup1", "systemd", "sampled"),
+    "daemon.autostart": Key(_boolean, "true or false", BOOLEAN, default=True),
+    "sizing.margin": Key(_whole(0, _LARGEST_MARGIN), f"a percentage from 0 to {_LARGEST_MARGIN}", integer(0), 15),
+    "sizing.min_jobs": Key(_whole(1), "a whole number of 1 or more", _COUNT, 10),
+    "hooks.on_end": Key(_argv, "an array of strings: the program and its arguments", _WORDS, ()),
+}
+PROFILE_KEYS: Mapping[str, Key] = {
+    "memory": Key(_texted(size_bytes), _SIZE_EXPECTED, integer(1, null=True), None),
+    "cpus": Key(_whole(1), "a whole number of 1 or more", _COUNT, 1),
+    "slots": Key(_whole(1), "a whole number of 1 or more", integer(1, null=True), None),
+}

@@ -1,0 +1,31 @@
+"""Job ids: short, never used twice in one store, and sorted as text they are in the order of submission.
+
+An id is a letter that says how many digits follow, and a decimal number: `a1` … `a9`, `b10`, `b11`, … `c100`. Without
+the letter, `10` would sort before `9`; with it, no padding is needed and the number stays readable.
+"""
+
+from __future__ import annotations
+
+import re
+from string import ascii_lowercase
+
+from vq.errors import UsageError
+
+ID_PATTERN = r"[a-r][1-9][0-9]{0,17}"
+"""What an id looks like; 18 digits are below SQLite's largest integer."""
+
+_ID = re.compile(ID_PATTERN)
+
+
+def job_id(sequence: int) -> str:
+    """The id of the job that was submitted as number `sequence` (from 1)."""
+    digits = str(sequence)
+    return f"{ascii_lowercase[len(digits) - 1]}{digits}"
+
+
+def sequence_of(identifier: str) -> int:
+    """The number that an id stands for; raises `UsageError` for text that is no id."""
+    digits = identifier[1:]
+    if _ID.fullmatch(identifier) is None or ascii_lowercase[len(digits) - 1] != identifier[0]:
+        raise UsageError(f"{identifier!r} is no job id", hint="ids look like a7 or c124; `vq queue` shows them")
+    return int(digits)

@@ -1,0 +1,53 @@
+"""What the daemon has resolved, so that submissions are checked against it, and whether the queue drains."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+
+from vq.config.values import Config, config_document, read_config
+from vq.errors import placed
+from vq.store.connection import Store
+
+_CONFIG = "config"
+_DRAINING = "draining"
+
+
+def store_config(store: Store, config: Config) -> None:
+    """Keep the configuration that the daemon goes by."""
+    with store.writing() as connection:
+        _put(connection, _CONFIG, json.dumps(config_document(config)))
+
+
+def stored_config(store: Store) -> Config | None:
+    """The configuration that the last daemon went by; None before the first one."""
+    with store.reading() as connection:
+        text = _get(connection, _CONFIG)
+    if text is None:
+        return None
+    with placed(f"{store.path}: settings"):
+        return read_config(json.loads(text))
+
+
+def set_draining(store: Store, *, draining: bool) -> None:
+    """Let the queue start nothing new, or go on."""
+    with store.writing() as connection:
+        _put(connection, _DRAINING, json.dumps(draining))
+
+
+def is_draining(store: Store) -> bool:
+    """Whether the queue is to start nothing new."""
+    with store.reading() as connection:
+        return _get(connection, _DRAINING) == "true"
+
+
+def _put(connection: sqlite3.Connection, name: str, value: str) -> None:
+    connection.execute(
+        "INSERT INTO settings (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        (name, value),
+    )
+
+
+def _get(connection: sqlite3.Connection, name: str) -> str | None:
+    row = connection.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
+    return None if row is None else str(row[0])
