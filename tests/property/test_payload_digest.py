@@ -86,7 +86,9 @@ def test_every_byte_name_run_bit_and_target_counts(tree: dict[bytes, Made], data
     made = tree[path]
     changed = dict(tree)
     if made.target is not None:
-        changed[path] = data.draw(st.sampled_from([replace(made, target=made.target + b"x"), Made(contents=made.target)]))
+        changed[path] = data.draw(
+            st.sampled_from([replace(made, target=made.target + b"x"), Made(contents=made.target)])
+        )
     elif made.contents is None:
         renamed = data.draw(names.filter(lambda name: name not in tree))
         changed[renamed] = FOLDER
@@ -110,7 +112,9 @@ def test_every_byte_name_run_bit_and_target_counts(tree: dict[bytes, Made], data
 
 
 @laws
-@given(data=st.binary(max_size=3000), start=st.sampled_from([b"", b"\x1f\x8b\x08\0", b"BZh9", b"\xfd7zXZ\0", b"a" * 257]))
+@given(
+    data=st.binary(max_size=3000), start=st.sampled_from([b"", b"\x1f\x8b\x08\0", b"BZh9", b"\xfd7zXZ\0", b"a" * 257])
+)
 def test_no_bytes_break_the_reader_of_archives(data: bytes, start: bytes) -> None:
     with tempfile.TemporaryDirectory() as name:
         archive = Path(name) / "archive"

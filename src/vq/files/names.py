@@ -64,8 +64,10 @@ class Names:
                 raise FileError(f"one folder too many; expected at most {MOST_FOLDERS}")
 
     def _add_leaf(self, path: bytes, kind: Kind) -> None:
-        known = self._known.setdefault(_folded(path), (path, kind))
-        if known[0] is path:
+        folded = _folded(path)
+        known = self._known.get(folded)
+        if known is None:
+            self._known[folded] = (path, kind)
             return
         _refuse_twin(path, known[0])
         if known[1] == "a folder":
@@ -89,8 +91,10 @@ def _refuse_twin(path: bytes, known: bytes) -> None:
 
 def _normal(member: Member) -> bytes:
     _refuse_target(member.target)
-    if member.name.startswith(b"/"):
-        raise FileError("has an absolute path; expected one inside the archive", hint="pack it anew with tar -C")
+    if member.name.startswith(b"/") or not member.name:
+        raise FileError(
+            "has an absolute path or none; expected one inside the archive", hint="pack it anew with tar -C"
+        )
     if b"\0" in member.name:
         raise FileError("has a NUL in its name")
     steps = member.name.split(b"/")
