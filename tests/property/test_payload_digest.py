@@ -24,6 +24,7 @@ from support.payload_trees import (
     trees,
 )
 from vq.files.contents import digest_of
+from vq.files.documents import FileError
 from vq.files.payloads import stage_archive, stage_folder
 from vq.files.snapshots import make_workspace, publish
 from vq.files.staging import open_staging
@@ -137,11 +138,11 @@ def test_no_damage_breaks_the_reader_of_archives(
 
 
 def _refused_or_staged(top: Path, archive: Path) -> None:
-    from vq.files.documents import FileError
-
+    where = str(archive)
     try:
         staged_archive(top / "staging", archive)
     except FileError as error:
-        assert str(error).startswith(str(archive))
+        where = str(error)
+    assert where.startswith(str(archive))
     assert list((top / "staging").iterdir()) == []
     assert sorted(path.name for path in top.iterdir()) == ["archive", "staging"]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import io
+import lzma
 import os
 import tarfile
-from collections.abc import Iterable, Mapping
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -16,6 +20,12 @@ from vq.files.payloads import Payload, stage_archive, stage_folder
 from vq.files.staging import open_staging
 
 Compression = Literal["", "gz", "bz2", "xz"]
+PACKERS: dict[Compression, Callable[[bytes], bytes]] = {
+    "": bytes,
+    "gz": gzip.compress,
+    "bz2": bz2.compress,
+    "xz": lzma.compress,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +53,6 @@ leaves = st.one_of(
 
 
 def _fold(name: bytes) -> bytes:
-    import unicodedata
-
     text = unicodedata.normalize("NFC", name.decode("utf-8", "surrogateescape")).casefold()
     return unicodedata.normalize("NFC", text).encode("utf-8", "surrogateescape")
 
@@ -121,14 +129,14 @@ def packed(
     """The bytes of an archive of these members, each with its contents."""
     buffer = io.BytesIO()
     with tarfile.open(
-        fileobj=buffer, mode=f"w:{compression}", format=tar_format, encoding="utf-8", errors="surrogateescape"
+        fileobj=buffer, mode="w", format=tar_format, encoding="utf-8", errors="surrogateescape"
     ) as archive:
         for one in members:
             info, contents = one if isinstance(one, tuple) else (one, b"")
             if contents:
                 info.size = len(contents)
             archive.addfile(info, io.BytesIO(contents) if contents else None)
-    return buffer.getvalue()
+    return PACKERS[compression](buffer.getvalue())
 
 
 def staged_folder(state: Path, folder: Path) -> Payload:

@@ -95,9 +95,9 @@ def test_files_of_an_inputs_size_are_bounded() -> None:
         return replace(nothing, entries=files)
 
     refuse_unmatched([_input(GEOMETRY)], of(*[one] * MOST_FILES, *[replace(one, size_bytes=1)] * 100))
-    with pytest.raises(FileError, match="20001 files of .* have the size of an input"):
+    with pytest.raises(FileError, match=r"20001 files of .* have the size of an input"):
         refuse_unmatched([_input(GEOMETRY)], of(*[one] * (MOST_FILES + 1)))
-    with pytest.raises(FileError, match="20001 files of .* have the size of an input"):
+    with pytest.raises(FileError, match=r"20001 files of .* have the size of an input"):
         refuse_unmatched([_input(GEOMETRY)], replace(of(*[one] * MOST_FILES), beside=(one,)))
     half = replace(one, size_bytes=MOST_BYTES // 2)
     expected = replace(_input(GEOMETRY), bytes=half.size_bytes)

@@ -79,24 +79,29 @@ def place(tmp_path: Path) -> Place:
     return Place(tmp_path)
 
 
+def _submitted_at_once(place: Place, count: int) -> list[tuple[bool, str]]:
+    at_once = threading.Barrier(count)
+    results: list[tuple[bool, str]] = []
+
+    def submit() -> None:
+        with open_staging(place.staging) as staging:
+            payload = stage_folder(staging, str(place.folder))
+            at_once.wait()
+            results.append((publish(staging, payload, place.snapshots), payload.digest))
+
+    threads = [threading.Thread(target=submit) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
+
+
 def test_two_submitters_of_one_payload_leave_one_snapshot(place: Place) -> None:
+    (place.folder / "inner" / "large").write_bytes(b"")
     for _ in range(10):
         (place.folder / "small").write_bytes(os.urandom(8))
-        (place.folder / "inner" / "large").write_bytes(b"")
-        at_once = threading.Barrier(4)
-        results: list[tuple[bool, str]] = []
-
-        def submit() -> None:
-            with open_staging(place.staging) as staging:
-                payload = stage_folder(staging, str(place.folder))
-                at_once.wait()
-                results.append((publish(staging, payload, place.snapshots), payload.digest))
-
-        threads = [threading.Thread(target=submit) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        results = _submitted_at_once(place, 4)
         assert sorted(published for published, _ in results) == [False, False, False, True]
         (digest,) = {digest for _, digest in results}
         assert listing(Path(place.snapshots) / digest) == listing(place.folder)
@@ -320,12 +325,9 @@ def test_a_disk_without_room_is_refused_before_anything_is_copied(place: Place, 
     archive = place.top / "archive"
     archive.write_bytes(packed([(member("x"), bytes(48 * MIB))], "gz"))
     with open_staging(str(small_disk / "staging")) as staging:
-        for refused in (
-            lambda: stage_folder(staging, str(place.folder)),
-            lambda: stage_archive(staging, str(archive)),
-        ):
-            with pytest.raises(FileError, match="the payload has 48 MiB, and the disk .* has 100 MiB free; .* 112 MiB"):
-                refused()
+        for stage, path in ((stage_folder, place.folder), (stage_archive, archive)):
+            with pytest.raises(FileError, match=r"has 48 MiB, and the disk .* has 100 MiB free; .* 112 MiB"):
+                stage(staging, str(path))
         assert os.listdir(staging.tree) == []
 
 
@@ -339,9 +341,9 @@ def test_a_disk_that_fills_up_meanwhile_leaves_nothing(place: Place, small_disk:
     archive = place.top / "archive"
     archive.write_bytes(packed([(member("inner/large"), bytes(18 * MIB))], "gz"))
     for stage, path in ((stage_folder, place.folder), (stage_archive, archive)):
-        with pytest.raises(FileError, match="inner/large: no space left on device"):
-            with open_staging(str(small_disk / "staging")) as staging:
-                stage(staging, str(path), progress=fill)
+        refused = pytest.raises(FileError, match="inner/large: no space left on device")
+        with refused, open_staging(str(small_disk / "staging")) as staging:
+            stage(staging, str(path), progress=fill)
         assert os.listdir(small_disk / "staging") == []
         (small_disk / "filler").unlink()
 
