@@ -129,6 +129,11 @@ def is_same_file(status: os.stat_result, other: os.stat_result) -> bool:
     return (status.st_dev, status.st_ino) == (other.st_dev, other.st_ino)
 
 
+def text_of(path: bytes) -> str:
+    r"""A path as documents name it: UTF-8, and a byte that is none as `\xNN`."""
+    return path.decode("utf-8", "backslashreplace")
+
+
 @contextmanager
 def reasons(where: str) -> Iterator[None]:
     """Turn what the system says about `where` into a `FileError` that a person can act on."""
