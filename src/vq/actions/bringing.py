@@ -1,0 +1,205 @@
+"""What a job brings along: a folder, an archive, its script, nothing, or the folder it is submitted from.
+
+The payload lies in a private staging folder while everything is decided on it; nothing of it stays after a refusal.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import stat
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from vq.actions.place import Place
+from vq.errors import UsageError
+from vq.files.documents import OPEN_FILE, reasons
+
+if TYPE_CHECKING:
+    from vq.files.payloads import Payload
+    from vq.files.staging import Staging
+
+Progress = Callable[[int, int], None]
+
+_SHEBANG_BYTES = 512
+_BY_ENDING = {".py": ("python3",), ".sh": ("sh",)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bringing:
+    """What was asked: a folder, an archive, a script (by its path), or to run here; at most one, or none."""
+
+    folder: str | None = None
+    archive: str | None = None
+    script: str | None = None
+    here: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Brought:
+    """What there is: the staged payload, or None where the job starts in an empty folder, or `here`.
+
+    `publish` makes a snapshot of the payload, and is to be called in the transaction that records the job.
+    """
+
+    payload: Payload | None = None
+    here: str | None = None
+    publish: Callable[[], object] | None = field(default=None, repr=False)
+
+
+@contextmanager
+def brought(place: Place, bringing: Bringing, progress: Progress | None = None) -> Iterator[Brought]:
+    """What a job brings along, staged until the end of the block; raises `VqError`."""
+    if bringing.here:
+        yield Brought(here=_current_folder())
+        return
+    if bringing.folder is None and bringing.archive is None and bringing.script is None:
+        yield Brought()
+        return
+    from vq.files import snapshots  # noqa: PLC0415 - a job without a payload needs none of it
+    from vq.files.staging import open_staging  # noqa: PLC0415
+
+    with open_staging(place.staging) as staging:
+        payload = _stage(bringing, staging, place, progress)
+        snapshots.make_durable(staging, payload)
+        yield Brought(payload=payload, publish=lambda: snapshots.publish(staging, payload, place.snapshots))
+
+
+def _stage(bringing: Bringing, staging: Staging, place: Place, progress: Progress | None) -> Payload:
+    from vq.files import payloads  # noqa: PLC0415 - as above
+
+    if bringing.folder is not None:
+        return payloads.stage_folder(staging, bringing.folder, state_folder=place.folder, progress=progress)
+    if bringing.archive is not None:
+        return payloads.stage_archive(staging, bringing.archive, progress=progress)
+    return payloads.stage_file(staging, bringing.script or "", progress=progress)
+
+
+def _current_folder() -> str:
+    with reasons("the current folder"):
+        folder = os.getcwd()
+    try:
+        folder.encode()
+    except UnicodeEncodeError:
+        raise UsageError("--here: the name of the current folder is no UTF-8", hint="submit it with -d .") from None
+    return folder
+
+
+def script_command(bringing: Bringing, words: Sequence[str]) -> tuple[Bringing, tuple[str, ...]]:
+    """What a script brings along and the command that runs it; `words` are its path and its arguments.
+
+    Raises `UsageError` for a first word that is no script.
+    """
+    path = words[0]
+    if bringing.archive is not None:
+        raise UsageError(
+            "what is in the archive is not known yet, so its command has to be given",
+            hint=f"vq submit --compressed {bringing.archive} -- COMMAND…",
+        )
+    if bringing.folder is not None:
+        path, inside = _within(bringing.folder, path)
+    elif bringing.here:
+        inside = path
+    else:
+        bringing, inside = Bringing(script=path), os.path.basename(path)
+    runner = _runner(path)
+    inside = f"./{inside}" if inside.startswith("-") else inside
+    return bringing, (*runner, inside, *words[1:])
+
+
+def _within(folder: str, path: str) -> tuple[str, str]:
+    """The path to read a script of a folder by, and the one that it has in the folder."""
+    root = os.path.realpath(folder)
+    real = os.path.realpath(path)
+    if os.path.isfile(path) and real.startswith(root.rstrip("/") + "/"):
+        return path, os.path.relpath(real, root)
+    beside = os.path.join(folder, path)
+    if not os.path.isabs(path) and os.path.isfile(beside):
+        return beside, path
+    if os.path.isfile(path):
+        raise UsageError(f"{path} does not lie in {folder}, which is all that the job gets", hint="move it there")
+    raise _no_script(path)
+
+
+def _runner(path: str) -> tuple[str, ...]:
+    """The words that run a script: those of its `#!` line, else what its ending says."""
+    try:
+        status = os.stat(path)
+    except FileNotFoundError:
+        raise _no_script(path) from None
+    except OSError as error:
+        raise UsageError(f"cannot be read: {error.strerror}", where=path) from None
+    if not stat.S_ISREG(status.st_mode):
+        raise _no_script(path)
+    with reasons(path):
+        descriptor = os.open(path, OPEN_FILE & ~os.O_NOFOLLOW)
+        try:
+            first = os.read(descriptor, _SHEBANG_BYTES).split(b"\n", 1)[0]
+        finally:
+            os.close(descriptor)
+    if first.startswith(b"#!"):
+        # As the kernel does: the interpreter, and all the rest as one argument.
+        words = tuple(os.fsdecode(word) for word in first[2:].split(maxsplit=1))
+        return tuple(word.strip() for word in words)
+    ending = os.path.splitext(path)[1]
+    if ending not in _BY_ENDING:
+        raise UsageError(
+            "is a file, but nothing says how to run it: no #! line, no .py or .sh at its end",
+            where=path,
+            hint=f"put what runs it in front: vq submit -d . -- PROGRAM {shlex.quote(path)}",
+        )
+    return _BY_ENDING[ending]
+
+
+def _no_script(path: str) -> UsageError:
+    return UsageError(
+        f"{path!r} is no file here, so it is neither a script nor an option",
+        hint=f"to run a command, put -- before it: vq submit -- {shlex.quote(path)} …",
+    )
+
+
+def refuse_absent_program(command: Sequence[str], brought: Brought, environment: Mapping[str, str]) -> None:
+    """Nothing, or the `UsageError` that the program lies here and not where the job will start."""
+    program = command[0]
+    if brought.here is not None or os.path.isabs(program) or not os.path.isfile(program):
+        return
+    if "/" not in program and shutil.which(program, path=environment.get("PATH")) is not None:
+        return
+    if brought.payload is not None and "/" in program and _has(brought.payload, program):
+        return
+    rest = shlex.join((program if "/" in program else f"./{program}", *command[1:]))
+    raise UsageError(
+        f"{program} is here, but not in the folder that the job starts in",
+        hint=f"bring this folder along with -d ., or run in it with --here: vq submit -d . -- {rest}",
+    )
+
+
+def absent_arguments(command: Sequence[str], brought: Brought) -> list[str]:
+    """The words of a command that are files here and will not be where the job starts: most likely a slip."""
+    if brought.here is not None:
+        return []
+    return [
+        word
+        for word in command[1:]
+        if not os.path.isabs(word)
+        and not word.startswith("-")
+        and os.path.isfile(word)
+        and not (brought.payload is not None and _has(brought.payload, word))
+    ]
+
+
+def _has(payload: Payload, path: str) -> bool:
+    """Whether a payload has an entry of this path, or may have one behind a link."""
+    name = os.fsencode(os.path.normpath(path))
+    paths = {entry.path for entry in payload.entries}
+    while name and name not in paths:
+        name = name.rpartition(b"/")[0]
+    if not name:
+        return False
+    from vq.files.contents import Link  # noqa: PLC0415 - only payloads need it
+
+    whole = name == os.fsencode(os.path.normpath(path))
+    return whole or any(entry.path == name and isinstance(entry, Link) for entry in payload.entries)

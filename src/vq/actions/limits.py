@@ -1,0 +1,130 @@
+"""The limits of a job: what was asked, else what its profile has, else its share of the host; none that cannot be.
+
+A share is the memory budget × CPUs of the job / CPUs of the host, at least 2 GiB and at most the budget.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from vq.actions.attached import Attached
+from vq.actions.orders import Order
+from vq.config.values import Config, Profile
+from vq.errors import UsageError
+from vq.jobs.reasons import MIB
+from vq.jobs.record import MemorySource, WallSource
+from vq.jobs.times import LONGEST_SECONDS, shown_seconds
+
+DEFAULT_PROFILE = "default"
+LEAST_SHARE_MB = 2048
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """The limits that a job gets, in CPUs, MiB and seconds, and where they came from."""
+
+    profile: str
+    cpus: int
+    mem_mb: int
+    mem_mb_source: MemorySource | None
+    wall_time_seconds: int | None
+    wall_time_source: WallSource | None
+    oom_retry_mb: int | None
+
+
+def limits_of(order: Order, attached: Attached | None, config: Config) -> Limits:
+    """The limits of an order; raises `UsageError` for what this host can never give, with what would fit."""
+    name = order.profile or DEFAULT_PROFILE
+    profile = _profile(name, config)
+    cpus = order.cpus or profile.cpus
+    refuse_cpus(cpus, config)
+    mem_mb, mem_source = _memory(order, attached, profile, (cpus, config))
+    wall_seconds, wall_source = _wall_time(order, attached)
+    return Limits(
+        profile=name,
+        cpus=cpus,
+        mem_mb=mem_mb,
+        mem_mb_source=mem_source,
+        wall_time_seconds=wall_seconds,
+        wall_time_source=wall_source,
+        oom_retry_mb=_oom_retry_mb(order, mem_mb, config),
+    )
+
+
+def budget_mb(config: Config) -> int:
+    """The memory budget in whole MiB."""
+    return config.host.memory_max_bytes // MIB
+
+
+def refuse_cpus(cpus: int, config: Config) -> None:
+    """Nothing, or the `UsageError` that the host never has so many CPUs."""
+    if cpus > config.host.cpus:
+        raise UsageError(
+            f"{cpus} CPUs are more than this host ever has for jobs",
+            hint=f"--cpus {config.host.cpus} fits; host.cpus in the configuration says how many there are",
+        )
+
+
+def refuse_memory(mem_mb: int, flag: str, config: Config) -> None:
+    """Nothing, or the `UsageError` that the host never has so much memory."""
+    most = budget_mb(config)
+    if mem_mb > most:
+        raise UsageError(
+            f"{flag}: {mem_mb} MiB are more than this host ever has for jobs",
+            hint=f"{most} MiB fit; host.memory_max in the configuration is the budget",
+        )
+
+
+def _profile(name: str, config: Config) -> Profile:
+    profile = config.profiles.get(name)
+    if profile is None:
+        known = ", ".join(config.profiles)
+        raise UsageError(
+            f"--profile: there is no profile {name!r}; known: {known}",
+            hint=f"add [profiles.{name}] to the configuration and restart the daemon",
+        )
+    return profile
+
+
+def _memory(
+    order: Order, attached: Attached | None, profile: Profile, host: tuple[int, Config]
+) -> tuple[int, MemorySource | None]:
+    cpus, config = host
+    if order.mem_from_estimate and attached is not None:
+        mem_mb = attached.mem_mb()
+        refuse_memory(mem_mb, "--mem-from-estimate", config)
+        return mem_mb, MemorySource.CALIBRATED
+    if order.mem_mb is not None:
+        refuse_memory(order.mem_mb, "--mem-mb", config)
+        return order.mem_mb, MemorySource.EXPLICIT
+    if profile.memory_bytes is not None:
+        return max(1, profile.memory_bytes // MIB), MemorySource.PROFILE
+    share = config.host.memory_max_bytes * cpus // config.host.cpus // MIB
+    return max(1, min(budget_mb(config), max(LEAST_SHARE_MB, share))), None
+
+
+def _wall_time(order: Order, attached: Attached | None) -> tuple[int | None, WallSource | None]:
+    if order.time_from_estimate and attached is not None:
+        seconds = attached.wall_time_seconds()
+        if seconds > LONGEST_SECONDS:
+            raise UsageError(
+                f"--time-from-estimate: {shown_seconds(seconds)} is more than the longest limit",
+                hint="give --time-limit instead, or no limit",
+            )
+        return seconds, WallSource.CALIBRATED
+    if order.wall_time_seconds is not None:
+        return order.wall_time_seconds, WallSource.EXPLICIT
+    return None, None
+
+
+def _oom_retry_mb(order: Order, mem_mb: int, config: Config) -> int | None:
+    if order.oom_retry is None:
+        return None
+    oom_retry_mb = budget_mb(config) if isinstance(order.oom_retry, str) else order.oom_retry
+    refuse_memory(oom_retry_mb, "--oom-retry", config)
+    if oom_retry_mb <= mem_mb:
+        raise UsageError(
+            f"--oom-retry: {oom_retry_mb} MiB are no more than the first limit of {mem_mb} MiB",
+            hint="give a larger --oom-retry or a smaller --mem-mb",
+        )
+    return oom_retry_mb

@@ -1,0 +1,90 @@
+"""What a job is called where nobody says it: its repository and its name, as admission tells jobs apart by them.
+
+The repository is the owner and name in the address of the Git remote `origin`, read from the files of the repository
+without running anything; without one it is the name of the folder. The name is that of the script, of the file that
+an interpreter is given, else of the program.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+
+from vq.wording import escape
+
+_INTERPRETER = re.compile(
+    r"(?:python|pypy|perl|ruby|lua|php|node|Rscript|julia|octave|guile|tclsh|bash|dash|zsh|ksh|fish|sh)[0-9.]*"
+)
+_TAKES_CODE = re.compile(r"-[A-Za-z]*[cmeE]|--eval|--command|--execute|-")
+_REMOTE = re.compile(r'\s*\[remote "origin"\]\s*(?:[#;].*)?')
+_URL = re.compile(r"\s*url\s*=\s*(\S+)\s*")
+_MOST_BYTES = 256 * 1024
+
+
+def name_of(command: Sequence[str]) -> str:
+    """The name of a job that runs `command`."""
+    program = _base(command[0])
+    if _INTERPRETER.fullmatch(program):
+        for word in command[1:]:
+            if _TAKES_CODE.fullmatch(word):
+                break
+            if not word.startswith("-"):
+                return _base(word)
+    return program
+
+
+def repository_of(folder: str) -> str:
+    """The repository that `folder` lies in: `owner/name` of its remote, else the name of a folder."""
+    top = _git_folder(folder)
+    if top is None:
+        return _base(os.path.abspath(folder))
+    return _owner_and_name(_remote_url(os.path.join(top, ".git"))) or _base(top)
+
+
+def _base(path: str) -> str:
+    """The last part of a path, as text that can be shown."""
+    part = os.path.basename(path.rstrip("/")) or path
+    return escape(os.fsencode(part).decode("utf-8", "backslashreplace"))
+
+
+def _git_folder(folder: str) -> str | None:
+    here = os.path.abspath(folder)
+    while not os.path.lexists(os.path.join(here, ".git")):
+        above = os.path.dirname(here)
+        if above == here:
+            return None
+        here = above
+    return here
+
+
+def _remote_url(git: str) -> str | None:
+    """The address of `origin`; `git` is the folder, or, in a work tree beside it, a file that names the folder."""
+    if not os.path.isdir(git):
+        words = _text(git).split(maxsplit=1)
+        git = os.path.join(os.path.dirname(git), words[1].strip()) if len(words) > 1 else git
+        common = _text(os.path.join(git, "commondir")).strip()
+        git = os.path.join(git, common) if common else git
+    inside = False
+    for line in _text(os.path.join(git, "config")).splitlines():
+        if line.lstrip().startswith("["):
+            inside = _REMOTE.fullmatch(line) is not None
+        elif inside and (found := _URL.fullmatch(line)):
+            return found[1]
+    return None
+
+
+def _owner_and_name(url: str | None) -> str | None:
+    if url is None:
+        return None
+    parts = [part for part in re.split(r"[/:]", url.removesuffix("/").removesuffix(".git")) if part]
+    return escape("/".join(parts[-2:])) or None
+
+
+def _text(path: str) -> str:
+    """What a small file says; nothing where there is none that can be read."""
+    try:
+        with open(path, encoding="utf-8", errors="backslashreplace") as file:
+            return file.read(_MOST_BYTES)
+    except OSError:
+        return ""
