@@ -1,0 +1,55 @@
+"""The daemon as commands meet it: started when it is needed, woken when there is news, looked at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vq.daemon.presence import present
+from vq.daemon.starting import start, stop
+from vq.store.connection import open_store
+from vq.store.layout import wake_path
+from vq.store.settings import set_draining
+from vq.supervisor.requests import tell
+
+
+def start_daemon(state_folder: str) -> bool:
+    """Whether a daemon was started; False: one served the folder already. One is ready when this returns.
+
+    Raises `VqError` with what the daemon had to say.
+    """
+    return start(state_folder)
+
+
+def stop_daemon(state_folder: str) -> bool:
+    """Whether there was a daemon, which has ended when this returns; its jobs go on. Raises `VqError`."""
+    return stop(state_folder) is not None
+
+
+def poke(state_folder: str) -> None:
+    """Wake the daemon, because there is something new in the store; silently nothing when there is none."""
+    tell(wake_path(state_folder), "wake")
+
+
+def daemon_status(state_folder: str) -> dict[str, Any]:
+    """`running`, and of a daemon that runs `pid`, `version` and `started_at` (ms of the epoch), else null."""
+    presence = present(state_folder)
+    if presence is None:
+        return {"running": False, "pid": None, "version": None, "started_at": None}
+    return {
+        "running": True,
+        "pid": presence.pid,
+        "version": presence.version,
+        "started_at": presence.started_at,
+    }
+
+
+def is_running(state_folder: str) -> bool:
+    """Whether a daemon serves the folder and is ready."""
+    return present(state_folder) is not None
+
+
+def drain(state_folder: str, *, draining: bool) -> None:
+    """Let the queue start nothing new, or go on; it holds for daemons to come. Raises `VqError`."""
+    with open_store(state_folder) as store:
+        set_draining(store, draining=draining)
+    poke(state_folder)

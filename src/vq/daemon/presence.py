@@ -1,0 +1,89 @@
+"""Whether a daemon serves a state folder: an exclusive lock while it lives, and a note of who it is once it is ready.
+
+A process id is trusted only with its start time and the boot it belongs to.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from vq.errors import BadDataError
+from vq.files.documents import KIB, FileError, read_file
+from vq.readings import processes
+from vq.readings.processes import Process
+from vq.shapes import Record, integer, text
+
+_LOCK = "daemon.lock"
+_NOTE = "daemon.json"
+_MOST_BYTES = 4 * KIB
+_SHAPE = Record(
+    {
+        "pid": integer(1),
+        "start_ticks": integer(0),
+        "boot_id": text(),
+        "version": text(),
+        "started_at": integer(0),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Presence:
+    """A daemon that is ready: its process, on which boot, its version, and since when (milliseconds of the epoch)."""
+
+    pid: int
+    start_ticks: int
+    boot_id: str
+    version: str
+    started_at: int
+
+    @property
+    def process(self) -> Process:
+        """Its process."""
+        return Process(pid=self.pid, start_ticks=self.start_ticks)
+
+
+def take_lock(folder: str) -> int | None:
+    """A descriptor that holds the state folder for one daemon until it is closed; None when another has it."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+    descriptor = os.open(f"{folder}/{_LOCK}", flags, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
+def announce(folder: str, version: str, started_at_ms: int) -> Presence:
+    """Say that this process is the daemon and ready; only the holder of the lock does."""
+    own = processes.identify(os.getpid())
+    presence = Presence(
+        pid=os.getpid(),
+        start_ticks=0 if own is None else own.start_ticks,
+        boot_id=processes.boot_id(),
+        version=version,
+        started_at=started_at_ms,
+    )
+    staged = f"{folder}/.{_NOTE}"
+    descriptor = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    with open(descriptor, "w", encoding="utf-8") as file:
+        json.dump(asdict(presence), file)
+    os.rename(staged, f"{folder}/{_NOTE}")
+    return presence
+
+
+def present(folder: str) -> Presence | None:
+    """The daemon that serves the state folder and is ready; None when there is none."""
+    try:
+        document: Any = json.loads(read_file(f"{folder}/{_NOTE}", _MOST_BYTES))
+        _SHAPE.check(document)
+    except (FileError, BadDataError, ValueError):
+        return None
+    presence = Presence(**document)
+    lives = presence.boot_id == processes.boot_id() and processes.is_alive(presence.process)
+    return presence if lives else None
