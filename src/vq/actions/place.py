@@ -11,6 +11,7 @@ from vq.config.resolve import Facts, load
 from vq.config.values import Config
 from vq.store.connection import Store, open_store
 from vq.store.folder import state_folder
+from vq.store.layout import snapshots_folder, staging_folder
 from vq.store.settings import stored_config
 
 _CPU_PERIOD_PARTS = 2
@@ -26,12 +27,12 @@ class Place:
     @property
     def staging(self) -> str:
         """Where payloads are staged."""
-        return os.path.join(self.folder, "staging")
+        return staging_folder(self.folder)
 
     @property
     def snapshots(self) -> str:
         """Where payloads lie by their digest."""
-        return os.path.join(self.folder, "snapshots")
+        return snapshots_folder(self.folder)
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -49,9 +49,17 @@ class Accepted:
     existing: bool = False
 
 
-def submit(store: Store, submissions: Sequence[Submission], claim: Claim | None = None) -> Accepted:
+def submit(
+    store: Store,
+    submissions: Sequence[Submission],
+    claim: Claim | None = None,
+    *,
+    publish: Callable[[], object] | None = None,
+) -> Accepted:
     """Accept all of them or none; on disk when this returns.
 
+    `publish` is called in the transaction once they are recorded, and only where they are new: what they start from
+    is there before anybody sees them.
     With a claim (of one submission), the job that was accepted under its key before is returned instead. Raises
     `ConflictError` where something else was asked under the key, `UsageError` for a dependency that is no job, and
     `StoreError`; nothing is written then.
@@ -81,6 +89,8 @@ def submit(store: Store, submissions: Sequence[Submission], claim: Claim | None 
             jobs.append((job.id, job.state))
         if claim is not None:
             _claim(connection, claim, first)
+        if publish is not None:
+            publish()
     return Accepted(jobs=tuple(jobs))
 
 

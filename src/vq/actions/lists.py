@@ -1,0 +1,104 @@
+"""A list of jobs in a file: JSON Lines of commands with their options, or one command a line.
+
+A line that begins with `{` is an object; any other is a command, its words told apart and quoted as a shell has them,
+but run without one: what only a shell would do (`|`, `>`, `&&`) is refused. Empty lines and lines that begin with `#`
+are passed over. What a line says goes before what the command line says for all of them.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from vq.actions.orders import TIME_OPTIONS, Order, read_order
+from vq.canonical import parse
+from vq.errors import BadDataError, UsageError, VqError
+from vq.files.documents import MIB, read_file
+from vq.shapes import BOOLEAN, Kind, Listing, Record, Shape, integer, text
+
+MOST_BYTES = 256 * MIB
+
+_WORD = text(least=1)
+_INTEGER = integer(-(2**53) + 1)
+_TIME = Kind("minutes, or a time as text", lambda v: type(v) in (str, int))
+_OOM_RETRY = Kind('a limit in MiB, or "max"', lambda v: type(v) is int or v == "max")
+
+_OPTIONS: Mapping[str, Shape] = {
+    "name": _WORD,
+    "workflow": _WORD,
+    "repository": _WORD,
+    "tag": Listing(_WORD),
+    "profile": _WORD,
+    "cpus": _INTEGER,
+    "mem-mb": _INTEGER,
+    "time": _TIME,
+    "time-limit": _TIME,
+    "wall-time-seconds": _INTEGER,
+    "reserve": _WORD,
+    "priority": _INTEGER,
+    "depends-on": Listing(_WORD),
+    "depends-on-any": Listing(_WORD),
+    "not-before": _WORD,
+    "retry": _INTEGER,
+    "oom-retry": _OOM_RETRY,
+    "auto-resume": BOOLEAN,
+    "env": Listing(_WORD),
+    "clean-env": BOOLEAN,
+    "estimate": _WORD,
+    "mem-from-estimate": BOOLEAN,
+    "time-from-estimate": BOOLEAN,
+}
+_LINE = Record({"command": Listing(text(), least=1)}, _OPTIONS)
+_OPERATORS = "();<>|&"
+
+
+def read_orders(path: str, options: Mapping[str, Any]) -> list[Order]:
+    """The orders of a list, `options` standing for what a line leaves out.
+
+    Raises `VqError` with the line that is wrong, or `BadDataError` for a list without a job.
+    """
+    orders = []
+    for number, line in enumerate(read_file(path, MOST_BYTES).split(b"\n"), start=1):
+        stripped = line.strip()
+        if not stripped or stripped.startswith(b"#"):
+            continue
+        try:
+            orders.append(_read_line(stripped, options))
+        except VqError as error:
+            raise error.at(f"{path}:{number}")  # noqa: B904 - the same error, placed
+    if not orders:
+        raise BadDataError("a job; the list has none").at(path)
+    return orders
+
+
+def _read_line(line: bytes, options: Mapping[str, Any]) -> Order:
+    if not line.startswith(b"{"):
+        return read_order(options, _words(os.fsdecode(line)))
+    document = parse(line)
+    _LINE.check(document)
+    command = document.pop("command")
+    given = {name.replace("-", "_"): value for name, value in document.items()}
+    inherited = dict(options)
+    if any(name in given for name in (*TIME_OPTIONS, "time_from_estimate")):
+        inherited.update(dict.fromkeys((*TIME_OPTIONS, "time_from_estimate")))
+    if "mem_mb" in given or "mem_from_estimate" in given:
+        inherited.update(dict.fromkeys(("mem_mb", "mem_from_estimate")))
+    return read_order({**inherited, **given}, command)
+
+
+def _words(line: str) -> list[str]:
+    lexer = shlex.shlex(line, posix=True, punctuation_chars=_OPERATORS)
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    try:
+        plain, words = list(lexer), shlex.split(line)
+    except ValueError as error:
+        raise UsageError(f"no command: {str(error).lower()}", hint="quote its words as in a shell") from None
+    if plain != words:
+        raise UsageError(
+            "this needs a shell, and a line runs without one",
+            hint=f"quote what is meant literally, or write: sh -c {shlex.quote(line)}",
+        )
+    return words

@@ -1,0 +1,26 @@
+"""What the commands of the queue share: their options and arguments, how they open it, how they show a selection."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from typing import Any
+
+from vq.actions.place import Place, open_place
+from vq.canonical import pretty
+from vq.cli.output import Output
+
+
+def the_queue() -> AbstractContextManager[Place]:
+    """The queue of this process's environment, open for as long as the block runs."""
+    return open_place(os.environ)
+
+
+def show_jobs(output: Output, jobs: Iterable[tuple[str, Any]], **more: Any) -> None:
+    """Jobs with their states: {`jobs`: [{`id`, `state`}]} and what is `more`, or a line for each."""
+    if output.json:
+        output.document([pretty({"jobs": [{"id": identifier, "state": state} for identifier, state in jobs], **more})])
+        return
+    for identifier, state in jobs:
+        output.line(identifier if output.quiet else f"{identifier}  {state}")
