@@ -70,7 +70,7 @@ class Board:
             self._high_water = rules.memory * HIGH_WATER
         self._copies: dict[Key, KeyCopies] = {}
         self._slots: dict[str, ProfileSlots] = {}
-        self._kinds: dict[tuple[Key, str, int, int], Kind] = {}
+        self._kinds: dict[tuple[Key, str, int, int, bool], Kind] = {}
         self._pools: dict[tuple[str, str], Line] = {}
         self._outdated: dict[Kind, None] = {}
         self._bereft: dict[KeyCopies, None] = {}
@@ -84,10 +84,17 @@ class Board:
 
     # Who comes and goes.
 
-    def kind(self, key: Key, profile: str, memory_cap: int, cpu_cap: int) -> Kind:
-        """The kind of a job with these limits, made and predicted if none of it is there."""
-        found = self._kinds.get((key, profile, memory_cap, cpu_cap))
-        return self._new_kind(key, profile, memory_cap, cpu_cap) if found is None else found
+    def kind(self, key: Key, profile: str, memory_cap: int, cpu_cap: int, *, whole: bool = False) -> Kind:
+        """The kind of a job with these limits, made and predicted if none of it is there.
+
+        Of a `whole` one the whole memory limit is reserved, whatever is predicted.
+        """
+        found = self._kinds.get((key, profile, memory_cap, cpu_cap, whole))
+        if found is None:
+            found = Kind(self._copies_of(key), self._slots_of(profile), memory_cap, cpu_cap)
+            found.whole = whole
+            self._place(found)
+        return found
 
     def arrive(self, job: Job) -> None:
         """Let `job`, last in order, wait."""
@@ -267,31 +274,37 @@ class Board:
         for kind in copies.kinds:
             kind.line.settled = False
 
-    def _new_kind(self, key: Key, profile: str, memory_cap: int, cpu_cap: int) -> Kind:
+    def _copies_of(self, key: Key) -> KeyCopies:
         copies = self._copies.get(key)
         if copies is None:
             copies = self._copies[key] = KeyCopies(key)
+        return copies
+
+    def _slots_of(self, profile: str) -> ProfileSlots:
         slots = self._slots.get(profile)
         if slots is None:
             most = self.rules.slots.get(profile)
             slots = self._slots[profile] = ProfileSlots(profile, inf if most is None else most)
-        kind = Kind(copies, slots, memory_cap, cpu_cap)
-        kind.cpu = CpuPrediction(int(min(cpu_cap, self._cpu_most)), AT_CAP)
-        self._kinds[key, profile, memory_cap, cpu_cap] = kind
+        return slots
+
+    def _place(self, kind: Kind) -> None:
+        """Put a new kind on the board, in a line of its own or its pool's, and predict it."""
+        copies, slots = kind.copies, kind.slots
+        kind.cpu = CpuPrediction(int(min(kind.cpu_cap, self._cpu_most)), AT_CAP)
+        self._kinds[copies.key, slots.name, kind.memory_cap, kind.cpu_cap, kind.whole] = kind
         copies.kinds[kind] = None
         if self.rules.dispatch is Dispatch.POOL:
-            pool = (key.repository, profile)
+            pool = (copies.key.repository, slots.name)
             if pool not in self._pools:
                 self._pools[pool] = Line(slots)
             kind.line = self._pools[pool]
         else:
             kind.line = Line(slots)
         self._predict(kind)
-        return kind
 
     def _drop_kind(self, kind: Kind) -> None:
         copies, slots = kind.copies, kind.slots
-        del self._kinds[copies.key, slots.name, kind.memory_cap, kind.cpu_cap], copies.kinds[kind]
+        del self._kinds[copies.key, slots.name, kind.memory_cap, kind.cpu_cap, kind.whole], copies.kinds[kind]
         slots.leaning.pop(kind, None)
         self._outdated.pop(kind, None)
         kind.changes_at = None
@@ -303,7 +316,7 @@ class Board:
         before = (kind.alone.memory, kind.several.memory, kind.cpu.cpu)
         key, profile = kind.copies.key, kind.slots.name
         leans = False
-        if self._measures_memory:
+        if self._measures_memory and not kind.whole:
             cap, now = kind.memory_cap, self.now
             kind.alone = self._predictor.predict(key, profile, cap, now=now, copies=Copies.ALONE)
             kind.several = kind.alone

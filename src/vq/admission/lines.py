@@ -61,7 +61,7 @@ class ProfileSlots:
 class Kind:
     """Jobs that nothing tells apart: one key, profile and limits, and what is predicted for them.
 
-    `alone` and `several` are what one reserves without and with copies beside it.
+    `alone` and `several` are what one reserves without and with copies beside it: of a `whole` one all of its limit.
     """
 
     __slots__ = (
@@ -76,6 +76,7 @@ class Kind:
         "several",
         "slots",
         "waiting",
+        "whole",
     )
 
     line: Line
@@ -85,6 +86,7 @@ class Kind:
         self.slots = slots
         self.memory_cap = memory_cap
         self.cpu_cap = cpu_cap
+        self.whole = False
         self.alone = self.several = Prediction(memory_cap, AT_CAP)
         self.cpu = CpuPrediction(cpu_cap, AT_CAP)
         self.waiting = 0

@@ -141,7 +141,10 @@ Reason = Kept | NoSlot | NoMemory | HighWater | Stalled | NoHostMemory | NoCpu |
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    """A job that waits: its limits in bytes and millicores, since when it could start, and what of its own keeps it."""
+    """A job that waits: its limits in bytes and millicores, since when it could start, and what of its own keeps it.
+
+    Of a `whole` one the whole memory limit is reserved, whatever is predicted.
+    """
 
     id: str
     key: Key
@@ -150,6 +153,7 @@ class Waiting:
     cpu_cap: int
     eligible_at: int
     kept: Kept | None = None
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,6 +166,7 @@ class Running:
     memory_cap: int
     cpu_cap: int
     use: int | None
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,7 +241,7 @@ def explain(look: Look, predictor: Predictor) -> dict[str, Explanation]:
     for place, job in enumerate(look.waiting):
         if place in started:
             continue
-        kind = swept.board.kind(job.key, job.profile, job.memory_cap, job.cpu_cap)
+        kind = swept.board.kind(job.key, job.profile, job.memory_cap, job.cpu_cap, whole=job.whole)
         reason = _reason(look, swept.board, kind.line) if job.kept is None else job.kept
         copies = kind.copies.total - (job.kept is None)
         memory = kind.several if copies else kind.alone
@@ -258,7 +263,7 @@ def _sweep(look: Look, predictor: Predictor) -> _Swept:
     board = Board(look.rules, predictor, now=look.now)
     ran: list[Job] = []
     for place, job in enumerate(look.running):
-        kind = board.kind(job.key, job.profile, job.memory_cap, job.cpu_cap)
+        kind = board.kind(job.key, job.profile, job.memory_cap, job.cpu_cap, whole=job.whole)
         ran.append(Job(place, kind, look.now, job.use))
         board.run(ran[-1])
     host = None
@@ -270,7 +275,8 @@ def _sweep(look: Look, predictor: Predictor) -> _Swept:
         board.host_limit, board.host_free, board.stalled = host.limit, host.left, host.stalled
     for place, waiting in enumerate(look.waiting):
         if waiting.kept is None:
-            kind = board.kind(waiting.key, waiting.profile, waiting.memory_cap, waiting.cpu_cap)
+            caps = (waiting.memory_cap, waiting.cpu_cap)
+            kind = board.kind(waiting.key, waiting.profile, *caps, whole=waiting.whole)
             board.arrive(Job(place, kind, waiting.eligible_at, use=0))
     return _Swept(board=board, ran=ran, started=board.sweep(), host=host)
 

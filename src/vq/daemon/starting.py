@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 import time
+from typing import Any
 
 from vq.daemon.presence import Presence, present
 from vq.errors import VqError
@@ -61,18 +61,15 @@ def stop(state_folder: str) -> Presence | None:
 def _spawn(state_folder: str) -> bytes:
     """What a new daemon says once it is ready, or why it is not."""
     reader, writer = os.pipe2(os.O_CLOEXEC)
-    log = os.open(f"{state_folder}/{LOG}", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+    log = os.open(f"{state_folder}/{LOG}", flags, 0o600)
+    os.set_inheritable(writer, True)  # noqa: FBT003 - its only way
+    # -P: what lies in the current folder is not imported.
+    command = [sys.executable, "-P", "-m", "vq.daemon", state_folder, str(writer)]
+    streams: list[Any] = [(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)]
+    streams += [(os.POSIX_SPAWN_DUP2, log, number) for number in (1, 2)]
     try:
-        # -P: what lies in the current folder is not imported. The daemon tells nobody its exit status: it outlives us.
-        subprocess.Popen(  # noqa: S603 - our own program
-            [sys.executable, "-P", "-m", "vq.daemon", state_folder, str(writer)],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            cwd="/",
-            pass_fds=(writer,),
-            start_new_session=True,
-        )
+        os.posix_spawn(sys.executable, command, os.environ, file_actions=streams, setsid=True)
     finally:
         os.close(log)
         os.close(writer)

@@ -91,6 +91,7 @@ def result_document(outcome: Outcome) -> dict[str, Any]:
         "signal": outcome.signal,
         "limit_fired": None if measured is None else measured.limit_fired,
         "oom_kills": None if counters is None else counters.oom_kills,
+        "own_ooms": None if counters is None else counters.own_ooms,
         "text": outcome.text,
         "why": outcome.why,
         "started_at_ms": outcome.started_at_ms,

@@ -1,0 +1,149 @@
+"""The jobs that have not ended, as the daemon knows them: who runs, and who waits in which order. Pure.
+
+Order: the higher priority, then the longer in the queue, then the first to be submitted.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from vq.admission import plan
+from vq.admission.history import Key
+from vq.jobs.ids import sequence_of
+from vq.jobs.record import Job, Reserve, State
+
+MOST_OF_A_KIND = 64
+"""So many jobs that nothing tells apart stand in one look: the first of them that does not fit speaks for the rest."""
+
+Place = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Due:
+    """Jobs that may start, in order, as admission sees them; and when the next one may (ms, None: open)."""
+
+    waiting: tuple[plan.Waiting, ...]
+    next_at_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A waiting job: since when it may start (None: that is open, or it is held), and its array."""
+
+    eligible_at_ms: int | None
+    group: str | None
+    kind: tuple[Key, str, int, int, bool]
+    waiting: plan.Waiting
+
+
+class Known:
+    """Every job that has not ended; `at_once` says how many of an array may run, by its group."""
+
+    def __init__(self) -> None:
+        self.jobs: dict[str, Job] = {}
+        self.running: dict[str, Job] = {}
+        self.at_once: dict[str, int | None] = {}
+        self._order: list[Place] = []
+        self._entries: dict[Place, _Entry] = {}
+
+    def put(self, job: Job) -> None:
+        """Know a job as it is now; one that has ended is forgotten."""
+        before = self.jobs.pop(job.id, None)
+        if before is not None and before.state is State.PENDING:
+            place = place_of(before)
+            del self._order[bisect_left(self._order, place)], self._entries[place]
+        if job.state is State.RUNNING:
+            # Assigned in place, a job keeps its rank among those that run: the order in which they started.
+            self.running[job.id] = job
+        else:
+            self.running.pop(job.id, None)
+        if job.state.ended:
+            return
+        self.jobs[job.id] = job
+        if job.state is State.PENDING:
+            place = place_of(job)
+            insort(self._order, place)
+            self._entries[place] = _entry(job)
+
+    def due(self, now_ms: int) -> Due:
+        """The jobs that nothing of their own keeps from starting now."""
+        running = Counter(job.work.array.group for job in self.running.values() if job.work.array is not None)
+        kinds: Counter[tuple[Key, str, int, int, bool]] = Counter()
+        waiting: list[plan.Waiting] = []
+        next_at_ms: int | None = None
+        for place in self._order:
+            entry = self._entries[place]
+            at_ms = entry.eligible_at_ms
+            if at_ms is None:
+                continue
+            if at_ms > now_ms:
+                next_at_ms = at_ms if next_at_ms is None else min(next_at_ms, at_ms)
+            elif kinds[entry.kind] < MOST_OF_A_KIND and self._admits(entry.group, running):
+                kinds[entry.kind] += 1
+                waiting.append(entry.waiting)
+        return Due(waiting=tuple(waiting), next_at_ms=next_at_ms)
+
+    def _admits(self, group: str | None, running: Counter[str]) -> bool:
+        """Whether an array lets one more of it run, which is counted then."""
+        most = None if group is None else self.at_once.get(group)
+        if group is None or most is None:
+            return True
+        running[group] += 1
+        return running[group] <= most
+
+
+def place_of(job: Job) -> Place:
+    """Where a waiting job stands in the order."""
+    return -job.work.priority, job.life.queued_at_ms, sequence_of(job.id)
+
+
+def key_of(job: Job) -> Key:
+    """What admission tells the job apart by."""
+    identity = job.identity
+    return Key(identity.repository, identity.workflow, identity.name)
+
+
+def is_whole(job: Job) -> bool:
+    """Whether the job's whole limit is always reserved, whatever is predicted."""
+    return job.work.reserve is Reserve.CAP or job.life.outgrew
+
+
+def waiting_job(job: Job, kept: plan.Kept | None = None) -> plan.Waiting:
+    """A waiting job as admission sees it."""
+    eligible = job.life.eligible_at_ms
+    return plan.Waiting(
+        id=job.id,
+        key=key_of(job),
+        profile=job.identity.profile,
+        memory_cap=job.work.cap_bytes,
+        cpu_cap=job.work.cap_millicores,
+        eligible_at=job.life.queued_at_ms if eligible is None else eligible,
+        whole=is_whole(job),
+        kept=kept,
+    )
+
+
+def running_job(job: Job, uses: Mapping[str, int | None]) -> plan.Running:
+    """A running job as admission sees it, with what it uses by its id, where that is known."""
+    return plan.Running(
+        id=job.id,
+        key=key_of(job),
+        profile=job.identity.profile,
+        memory_cap=job.work.cap_bytes,
+        cpu_cap=job.work.cap_millicores,
+        whole=is_whole(job),
+        use=uses.get(job.id),
+    )
+
+
+def _entry(job: Job) -> _Entry:
+    waiting = waiting_job(job)
+    return _Entry(
+        eligible_at_ms=None if job.life.held else job.life.eligible_at_ms,
+        group=None if job.work.array is None else job.work.array.group,
+        kind=(waiting.key, waiting.profile, waiting.memory_cap, waiting.cpu_cap, waiting.whole),
+        waiting=waiting,
+    )

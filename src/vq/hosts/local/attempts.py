@@ -1,0 +1,247 @@
+"""The attempts of one state folder on this host: their folders, what is seen of them, and what is done to them.
+
+An attempt is named `JOB.NUMBER.DIGEST`: the digest is the state folder's, so that the processes and control groups of
+two queues of one user are never taken for each other's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from vq.errors import VqError
+from vq.files.documents import MIB, FileError, read_file, reasons
+from vq.files.snapshots import make_workspace
+from vq.files.staging import open_staging
+from vq.hosts.local.environment import job_environment
+from vq.hosts.local.results import Finished, finished
+from vq.jobs.record import Job
+from vq.readings import cgroups
+from vq.readings.group import GroupPaths
+from vq.store.layout import (
+    ATTEMPTS,
+    LOGS,
+    WORKSPACES,
+    attempt_folder,
+    log_paths,
+    snapshots_folder,
+    staging_folder,
+    wake_path,
+    workspace_folder,
+)
+from vq.supervisor import recovery
+from vq.supervisor.folder import read_attempt, read_result, take_lock
+from vq.supervisor.spec import SCHEMA
+
+PIDS_MAX = 4096
+SPEC = "spec.json"
+RESULT = "result.json"
+
+_LOG = "supervisor.log"
+_DIGITS = 16
+_MS = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where an attempt runs and what it writes to."""
+
+    workspace: str
+    cwd: str
+    stdout_path: str
+    stderr_path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Enforcement:
+    """How limits are enforced: the mode, the group to run under (None: by sampling), and the grace of a kill."""
+
+    mode: str
+    parent: GroupPaths | None
+    kill_grace_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class NotBegun:
+    """Nothing of it has run yet; nobody may be about to run it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """It has a supervisor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unwatched:
+    """Its supervisor vanished without a result, and something of it may still run."""
+
+
+Seen = NotBegun | Running | Unwatched | Finished
+
+
+def digest_of(state_folder: str) -> str:
+    """What tells this state folder from others, in the names of groups and attempts."""
+    return hashlib.sha256(os.fsencode(os.path.realpath(state_folder))).hexdigest()[:_DIGITS]
+
+
+class Attempts:
+    """The attempts of a state folder; those that take a job do it for its present attempt."""
+
+    def __init__(self, state_folder: str) -> None:
+        self.state_folder = state_folder
+        self.digest = digest_of(state_folder)
+        for name in (WORKSPACES, LOGS, ATTEMPTS):
+            with reasons(f"{state_folder}/{name}"), suppress(FileExistsError):
+                os.mkdir(f"{state_folder}/{name}", 0o700)
+
+    def place(self, job: Job) -> Place:
+        """Where the next attempt of `job` is to run: in its own folder, or in the workspace it has had before."""
+        if job.work.here and job.work.cwd is not None:
+            workspace = job.work.cwd
+        else:
+            workspace = job.work.workspace or workspace_folder(self.state_folder, job.id)
+        out, err = log_paths(self.state_folder, job.id, job.life.attempt + 1)
+        return Place(workspace=workspace, cwd=job.work.cwd or workspace, stdout_path=out, stderr_path=err)
+
+    def folder(self, job: Job) -> str:
+        """The folder of the attempt."""
+        return attempt_folder(self.state_folder, job.id, job.life.attempt)
+
+    def spec_path(self, job: Job) -> str:
+        """What its supervisor is told."""
+        return f"{self.folder(job)}/{SPEC}"
+
+    def prepare(self, job: Job, environment: Mapping[str, str] | None, enforcement: Enforcement) -> bool:
+        """Whether a supervisor may be started: everything is in place. False: the attempt has begun already.
+
+        Raises `VqError` or `OSError` where the workspace or the folder cannot be made.
+        """
+        folder = self.folder(job)
+        with suppress(FileExistsError):
+            os.mkdir(folder, 0o700)
+        if read_attempt(folder) is not None:
+            return False
+        self._make_workspace(job)
+        _write_private(f"{folder}/{SPEC}", json.dumps(self._spec(job, environment, enforcement)))
+        return True
+
+    def see(self, job: Job) -> Seen:
+        """What there is to see of the attempt. Not to be asked while its supervisor may be about to begin."""
+        folder = self.folder(job)
+        result = read_result(f"{folder}/{RESULT}")
+        if result is not None:
+            return finished(result)
+        if read_attempt(folder) is None:
+            return NotBegun()
+        if recovery.is_supervised(folder):
+            return Running()
+        # It may have left its result between the two looks.
+        result = read_result(f"{folder}/{RESULT}")
+        return Unwatched() if result is None else finished(result)
+
+    def result(self, job: Job) -> Finished | None:
+        """The result, if the attempt has left one; safe to ask at any moment."""
+        document = read_result(f"{self.folder(job)}/{RESULT}")
+        return None if document is None else finished(document)
+
+    def has_begun(self, job: Job) -> bool:
+        """Whether a supervisor has taken the attempt up."""
+        return read_attempt(self.folder(job)) is not None
+
+    def end_left_over(self, job: Job) -> bool:
+        """Whether nothing is left of an attempt whose supervisor vanished; what is left is killed. Ask again."""
+        try:
+            return recovery.recover(self.folder(job)).clean
+        except recovery.SupervisedError:
+            return False
+
+    def seal(self, job: Job) -> str | None:
+        """Why no supervisor can have begun the attempt, nor will: what the last one said. None: one has, or may."""
+        folder = self.folder(job)
+        lock = take_lock(folder)
+        if lock is None:
+            return None
+        try:
+            if read_attempt(folder) is not None:
+                return None
+            with suppress(FileNotFoundError):
+                os.unlink(f"{folder}/{SPEC}")
+        finally:
+            os.close(lock)
+        try:
+            said = read_file(f"{folder}/{_LOG}", MIB).decode(errors="replace").strip()
+        except FileError:
+            said = ""
+        return said.splitlines()[-1] if said else "its supervisor could not begin"
+
+    def forget(self, job_id: str, attempt: int) -> None:
+        """Remove the folder of an attempt whose end is recorded, and what its supervisor left of its group."""
+        folder = attempt_folder(self.state_folder, job_id, attempt)
+        known = read_attempt(folder)
+        if known is not None and known.group is not None:
+            with suppress(OSError):
+                cgroups.open_group(known.group).remove()
+        shutil.rmtree(folder, ignore_errors=True)
+
+    def sweep(self, running: set[tuple[str, int]]) -> None:
+        """Remove the folders of all attempts but those that run."""
+        for name in os.listdir(f"{self.state_folder}/{ATTEMPTS}"):
+            job, _, number = name.partition(".")
+            if number.isdigit() and (job, int(number)) not in running:
+                self.forget(job, int(number))
+
+    def named(self, name: str) -> tuple[str, int] | None:
+        """The job and the number of an attempt of ours by its name; None for any other name."""
+        words = name.split(".")
+        if len(words) != len(("job", "number", "digest")) or words[2] != self.digest or not words[1].isdigit():
+            return None
+        return words[0], int(words[1])
+
+    def _make_workspace(self, job: Job) -> None:
+        workspace = job.work.workspace
+        if workspace is None or job.work.here or os.path.isdir(workspace):
+            return
+        if job.work.payload_sha256 is None:
+            os.mkdir(workspace, 0o700)
+            return
+        with open_staging(staging_folder(self.state_folder)) as staging:
+            make_workspace(staging, job.work.payload_sha256, snapshots_folder(self.state_folder), workspace)
+
+    def _spec(self, job: Job, environment: Mapping[str, str] | None, enforcement: Enforcement) -> dict[str, Any]:
+        life, work = job.life, job.work
+        if work.cwd is None or life.stdout_path is None or life.stderr_path is None:
+            raise VqError("has no folder to run in or no logs to write to", where=job.id)
+        parent = enforcement.parent
+        return {
+            "schema": SCHEMA,
+            "attempt": f"{job.id}.{life.attempt}.{self.digest}",
+            "command": list(work.command),
+            "cwd": work.cwd,
+            "environment": job_environment(job, environment, work.cwd),
+            "stdout_path": life.stdout_path,
+            "stderr_path": life.stderr_path,
+            "result_path": f"{self.folder(job)}/{RESULT}",
+            "memory_limit_bytes": work.cap_bytes,
+            "pids_max": PIDS_MAX,
+            "cpus": work.cpus,
+            "wall_limit_seconds": work.wall_time_seconds,
+            "kill_grace_seconds": enforcement.kill_grace_ms / _MS,
+            "enforcement": enforcement.mode,
+            "cgroup_parent": None if parent is None else parent.document(),
+            "notify_path": wake_path(self.state_folder),
+        }
+
+
+def _write_private(path: str, text: str) -> None:
+    """Put a file that holds an environment in place whole, for its owner only."""
+    staged = f"{path}.part"
+    descriptor = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    with open(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+    os.rename(staged, path)

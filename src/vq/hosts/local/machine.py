@@ -1,0 +1,83 @@
+"""What this machine has for jobs: its size, its control groups, and what is in use at a moment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+
+from vq.admission import host
+from vq.config.resolve import Facts
+from vq.config.values import HostConfig
+from vq.errors import UsageError
+from vq.hosts.local.attempts import Enforcement, digest_of
+from vq.readings import cgroups, processes
+from vq.readings.group import Group, Limits
+from vq.readings.meminfo import host_memory
+from vq.readings.pressure import memory_pressure_percent
+from vq.supervisor.folder import Attempt, read_attempt
+
+_HUNDREDTHS = 100
+
+
+def facts() -> Facts:
+    """What the host has for us: memory (bytes) within every limit above us, and the CPUs we may use."""
+    return Facts(memory_bytes=host_memory().total_bytes, cpus=len(os.sched_getaffinity(0)))
+
+
+class Machine:
+    """The parent group of all attempts of a state folder, made where this process may, and readings of their use."""
+
+    def __init__(self, state_folder: str, config: HostConfig) -> None:
+        """Raises `NoGroupsError` where the enforcement that was asked for cannot be had."""
+        if config.enforcement not in cgroups.ENFORCEMENTS:
+            raise UsageError(
+                f"host.enforcement {config.enforcement!r} is not to be had yet",
+                hint=f"choose one of {', '.join(cgroups.ENFORCEMENTS)}",
+            )
+        cgroups.move_into_leaf()
+        name = f"vq-{digest_of(state_folder)}.slice"
+        limits = Limits(memory_bytes=config.memory_max_bytes, cpus=config.cpus)
+        self._parent: Group | None = cgroups.make_parent(name, config.enforcement, limits)
+        paths = None if self._parent is None else self._parent.paths
+        mode = config.enforcement if self._parent is not None else "sampled"
+        self.enforcement = Enforcement(mode=mode, parent=paths, kill_grace_ms=config.kill_grace_ms)
+        self._known: dict[str, tuple[Attempt, Group | None]] = {}
+
+    def use_bytes(self, folder: str) -> int | None:
+        """What the attempt in `folder` holds now without page cache; None while that cannot be told."""
+        known = self._known.get(folder)
+        if known is None:
+            attempt = read_attempt(folder)
+            if attempt is None:
+                return None
+            group = None if attempt.group is None else cgroups.open_group(attempt.group)
+            known = self._known[folder] = (attempt, group)
+        attempt, group = known
+        return _below(attempt.supervisor_pid) if group is None else group.memory_bytes()
+
+    def forget(self, folder: str) -> None:
+        """Think no longer of an attempt that is over."""
+        self._known.pop(folder, None)
+
+    def memory(self, uses: Mapping[str, int | None]) -> host.HostMemory:
+        """A reading of the host beside jobs that hold `uses`, in bytes."""
+        now, pressure = host_memory(), memory_pressure_percent()
+        return host.HostMemory(
+            total=now.total_bytes,
+            available=now.available_bytes,
+            slice=sum(use for use in uses.values() if use is not None),
+            full_avg10=None if pressure is None else round(pressure * _HUNDREDTHS),
+        )
+
+    def close(self) -> None:
+        """Remove the parent group unless something runs in it."""
+        if self._parent is not None:
+            with suppress(OSError):
+                self._parent.remove()
+
+
+def _below(supervisor_pid: int) -> int | None:
+    """What everything below a supervisor holds, shared memory fairly shared; None where the kernel does not say."""
+    shares = [processes.read_pss(stat.pid) for stat in processes.descendants(supervisor_pid)]
+    return None if any(share is None for share in shares) else sum(share or 0 for share in shares)
