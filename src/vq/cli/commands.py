@@ -18,6 +18,14 @@ class Entry(NamedTuple):
 
 COMMANDS = {
     "submit": Entry("submit", "submit", "Put a job into the queue."),
+    "queue": Entry("queue", "queue", "Show the jobs."),
+    "status": Entry("status", "status", "Show all that is known of a job."),
+    "logs": Entry("logs", "logs", "Print what a job wrote."),
+    "wait": Entry("wait", "wait", "Wait until jobs have ended."),
+    "kill": Entry("requests", "kill", "End jobs."),
+    "pause": Entry("requests", "pause", "Stop jobs in the middle, or hold them."),
+    "resume": Entry("requests", "resume", "Let paused or held jobs go on."),
+    "edit": Entry("requests", "edit", "Change a job that waits."),
     "estimate": Entry("estimate", "estimate", "Turn a program's dry run into an estimate receipt."),
     "estimate-evaluate": Entry("evaluate", "evaluate", "Say how estimates held up on a frozen set of runs."),
     "estimate-calibrate": Entry("calibrate", "calibrate", "Fit a calibration on a training set."),

@@ -60,6 +60,29 @@ class Output:
                 padded = (_pad(row[column], widths[column], left=column < text_columns) for column in block)
                 click.echo(styled("  ".join(padded).rstrip(), bold=row_number == 0))
 
+    def listing(self, headings: Sequence[str], rows: Sequence[Sequence[str]], *, right: frozenset[int]) -> None:
+        """One line a row, never wider than the page: the last column is cut to what is left of it.
+
+        The columns `right` stand right, the others left.
+        """
+        cells = [[_cut(escape(cell)) for cell in row[:-1]] + [escape(row[-1])] for row in [headings, *rows]]
+        widths = [max(display_width(row[column]) for row in cells) for column in range(len(headings) - 1)]
+        room = max(page_width() - sum(widths) - 2 * len(widths), 0)
+        for number, row in enumerate(cells):
+            padded = [_pad(row[column], width, left=column not in right) for column, width in enumerate(widths)]
+            line = "  ".join([*padded, shortened(row[-1], room)]).rstrip()
+            click.echo(styled(line, bold=number == 0))
+
+
+def shortened(text: str, columns: int) -> str:
+    """Escaped text of at most so many columns, its end cut off where it is longer."""
+    if display_width(text) <= columns:
+        return text
+    mark = "…" if _writes("…") else "~"
+    while text and display_width(text) >= columns:
+        text = text[:-1]
+    return f"{text}{mark}" if columns else ""
+
 
 def note(text: str) -> None:
     """One escaped line of talk to stderr."""
@@ -85,11 +108,15 @@ def page_width() -> int:
 
 def dash() -> str:
     """The sign between the two ends of a range, in what stdout can write."""
+    return "–" if _writes("–") else "-"
+
+
+def _writes(sign: str) -> bool:
     try:
-        "–".encode(sys.stdout.encoding or "ascii")
+        sign.encode(sys.stdout.encoding or "ascii")
     except UnicodeEncodeError:
-        return "-"
-    return "–"
+        return False
+    return True
 
 
 def _cut(cell: str) -> str:

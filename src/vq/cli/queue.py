@@ -1,0 +1,148 @@
+"""`vq queue`: the jobs, one a line."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import click
+
+from vq.actions.place import Place
+from vq.canonical import pretty_rows
+from vq.cli.jobs import the_queue
+from vq.cli.options import json_option, quiet_option
+from vq.cli.output import Output, note
+from vq.errors import UsageError
+from vq.jobs.record import State
+from vq.jobs.times import shown_moment, shown_seconds
+from vq.store import jobs as stored
+from vq.store.jobs import Selection
+from vq.wording import human_bytes
+
+_HEADINGS = ("ID", "STATE", "NAME", "CPUS", "MEMORY", "TIME", "NOTE")
+_RIGHT = frozenset((3, 4, 5))
+_MIB = 2**20
+_MS = 1000
+_LOOK_SECONDS = 1.0
+_HOME_AND_CLEAR = "\033[H\033[J"
+
+
+@click.command(
+    epilog="""Examples:
+
+\b
+  vq queue
+  vq queue --watch
+  vq queue --state PENDING --name train --limit 20
+  vq queue --tag batch-7 --json"""
+)
+@click.option("-a", "--all", "everything", is_flag=True, help="Every job, the latest submitted first.")
+@click.option(
+    "--state", "states", multiple=True, type=click.Choice(list(State), case_sensitive=False), help="In this state."
+)
+@click.option("--name", metavar="TEXT", help="Of this name.")
+@click.option("--tag", metavar="TEXT", help="With this tag.")
+@click.option("--limit", metavar="N", type=click.IntRange(1), help="The latest N only.")
+@click.option("-w", "--watch", is_flag=True, help="Look again every second, until Ctrl-C.")
+@json_option
+@quiet_option
+def queue(watch: bool, as_json: bool, quiet: bool, **options: Any) -> None:  # noqa: FBT001 - click passes flags so
+    """Show the jobs: those that run, the first 50 that wait, and those that ended in the last hour.
+
+    The rest is counted in the last line. What keeps one job waiting says `vq explain JOB`.
+    """
+    output = Output(json=as_json, quiet=quiet)
+    with the_queue() as place:
+        if not watch:
+            _show(output, *_looked(place, options))
+            return
+        if as_json or not sys.stdout.isatty():
+            raise UsageError("--watch is for a terminal", hint="in a script: vq queue --json, or vq wait JOB…")
+        while True:
+            found = _looked(place, options)
+            click.echo(_HOME_AND_CLEAR, nl=False)
+            _show(output, *found)
+            time.sleep(_LOOK_SECONDS)
+
+
+def _looked(place: Place, options: Mapping[str, Any]) -> tuple[Sequence[dict[str, Any]], Mapping[State, int]]:
+    """The records to show, and how many jobs are in each state."""
+    states = tuple(State(state) for state in options["states"])
+    selection = Selection(states=states, name=options["name"], tag=options["tag"])
+    if options["everything"] or options["limit"] is not None or selection != Selection():
+        return stored.select(place.store, selection, limit=options["limit"]), stored.counts(place.store)
+    looked = stored.queue(place.store, time.time_ns() // 1_000_000)
+    return looked.jobs, looked.counts
+
+
+def _show(output: Output, records: Sequence[dict[str, Any]], counts: Mapping[State, int]) -> None:
+    if output.json:
+        document = {"jobs": [], "counts": {state.value: jobs for state, jobs in counts.items()}}
+        output.document(pretty_rows(document, "jobs", iter(records)))
+    elif output.quiet:
+        for record in records:
+            output.line(record["id"])
+    elif not counts:
+        note("the queue is empty; vq submit -- COMMAND… puts a job into it")
+    else:
+        now_ms = time.time_ns() // 1_000_000
+        if records:
+            output.listing(_HEADINGS, [_row(record, now_ms) for record in records], right=_RIGHT)
+        rest = ", ".join(_rest(records, counts))
+        if rest:
+            output.line(f"not shown: {rest}")
+
+
+def _rest(records: Sequence[dict[str, Any]], counts: Mapping[State, int]) -> Iterator[str]:
+    shown: dict[str, int] = {}
+    for record in records:
+        shown[record["state"]] = shown.get(record["state"], 0) + 1
+    for state in State:
+        hidden = counts.get(state, 0) - shown.get(state, 0)
+        if hidden > 0:
+            yield f"{hidden:,} {state.value}"
+
+
+def _row(record: dict[str, Any], now_ms: int) -> tuple[str, ...]:
+    return (
+        record["id"],
+        record["state"],
+        record["name"],
+        str(record["cpus"]),
+        human_bytes(record["mem_mb"] * _MIB),
+        _time(record, now_ms),
+        _note(record),
+    )
+
+
+def _time(record: dict[str, Any], now_ms: int) -> str:
+    """How long it has run, or ran."""
+    started, finished = record["started_at"], record["finished_at"]
+    if started is None or (finished is None and State(record["state"]).ended):
+        return "-"
+    return shown_seconds(max(0, (finished or now_ms) - started) // _MS)
+
+
+def _note(record: dict[str, Any]) -> str:
+    state, reason = State(record["state"]), record["reason"]
+    if state is State.PENDING:
+        return _waits(record)
+    if state is State.RUNNING:
+        return "paused" if record["paused"] else reason["text"] if reason is not None else ""
+    if reason is not None:
+        return str(reason["text"])
+    return f"exit code {record['exit_code']}" if state is State.FAILED else ""
+
+
+def _waits(record: dict[str, Any]) -> str:
+    if record["held"]:
+        return "held"
+    if record["waiting_for"]:
+        return f"after {', '.join(record['waiting_for'])}"
+    if record["reason"] is not None:
+        return str(record["reason"]["text"])
+    if record["not_before"] is not None:
+        return f"not before {shown_moment(record['not_before'])}"
+    return ""

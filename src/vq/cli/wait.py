@@ -1,0 +1,45 @@
+"""`vq wait`: until jobs have ended."""
+
+from __future__ import annotations
+
+import click
+
+from vq.actions.waiting import TIMED_OUT
+from vq.actions.waiting import wait as wait_for
+from vq.canonical import pretty
+from vq.cli.jobs import the_queue
+from vq.cli.options import json_option, quiet_option
+from vq.cli.output import Output, note
+
+
+@click.command(
+    epilog="""Examples:
+
+\b
+  vq wait a7
+  vq wait a7 a8 a9 --timeout 3600
+  vq wait a7 a8 --any --json"""
+)
+@click.argument("jobs", nargs=-1, required=True, metavar="JOB...")
+@click.option("--timeout", metavar="S", type=click.FloatRange(0), help="Give up after S seconds: exit status 124.")
+@click.option("--any", "any_of_them", is_flag=True, help="Until one of them has ended.")
+@json_option
+@quiet_option
+def wait(jobs: tuple[str, ...], timeout: float | None, any_of_them: bool, as_json: bool, quiet: bool) -> int:  # noqa: FBT001
+    """Wait until each JOB has ended.
+
+    The exit status of one job is its own where it ran to its end, else 1; of several, 0 if all completed, else 1.
+    It is 124 after the timeout and 130 after Ctrl-C; a job may exit with these, too: a script reads the JSON.
+    """
+    output = Output(json=as_json, quiet=quiet)
+    with the_queue() as place:
+        waited = wait_for(place, jobs, timeout_seconds=timeout, any_of_them=any_of_them)
+    if output.json:
+        document = [{"id": job, "state": state, "exit_code": code} for job, state, code in waited.jobs]
+        output.document([pretty({"jobs": document})])
+    elif not output.quiet:
+        for job, state, code in waited.jobs:
+            output.line(f"{job}  {state}" + ("" if code is None else f"  exit code {code}"))
+        if waited.exit_status == TIMED_OUT:
+            note("the time is over")
+    return waited.exit_status
