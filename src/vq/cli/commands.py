@@ -26,9 +26,11 @@ COMMANDS = {
     "pause": Entry("requests", "pause", "Stop jobs in the middle, or hold them."),
     "resume": Entry("requests", "resume", "Let paused or held jobs go on."),
     "edit": Entry("requests", "edit", "Change a job that waits."),
+    "resubmit": Entry("resubmit", "resubmit", "Submit jobs anew."),
     "estimate": Entry("estimate", "estimate", "Turn a program's dry run into an estimate receipt."),
     "estimate-evaluate": Entry("evaluate", "evaluate", "Say how estimates held up on a frozen set of runs."),
     "estimate-calibrate": Entry("calibrate", "calibrate", "Fit a calibration on a training set."),
+    "estimate-collect": Entry("collect", "estimate_collect", "Make a set of what the queue has measured."),
     "digest": Entry("digest", "digest", "Print the digest of JSON documents as receipts name it."),
     "completion": Entry("completion", "completion", "Print the tab completion script for your shell."),
 }

@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from typing import Any
 
-from vq.actions.place import Place, open_place
+from vq.actions.place import Place, config_in_force, open_place
 from vq.canonical import pretty
-from vq.cli.output import Output
+from vq.cli.output import Output, note, warn
+from vq.errors import VqError
 
 
 def the_queue() -> AbstractContextManager[Place]:
@@ -24,3 +25,16 @@ def show_jobs(output: Output, jobs: Iterable[tuple[str, Any]], **more: Any) -> N
         return
     for identifier, state in jobs:
         output.line(identifier if output.quiet else f"{identifier}  {state}")
+
+
+def wake_daemon(place: Place) -> None:
+    """Tell the daemon of a submission, which stands whatever becomes of this; starts one unless it shall not."""
+    from vq.actions.waking import wake  # noqa: PLC0415 - what is acknowledged does not wait for it to load
+
+    try:
+        text = wake(place, config_in_force(place, os.environ))
+    except VqError as error:
+        warn(f"submitted, but no daemon could be started: {error}")
+    else:
+        if text is not None:
+            note(text)

@@ -7,11 +7,10 @@ from typing import Any
 
 import click
 
-from vq.actions.place import Place, config_in_force
 from vq.actions.submit import Submitted
 from vq.actions.submit import submit as submit_jobs
 from vq.canonical import pretty
-from vq.cli.jobs import the_queue
+from vq.cli.jobs import the_queue, wake_daemon
 from vq.cli.options import json_option, quiet_option
 from vq.cli.output import Output, note, warn
 from vq.cli.submitting import WithCommand, job_options, progress_line, read_request
@@ -48,7 +47,7 @@ def submit(ctx: click.Context, /, wait: bool, as_json: bool, quiet: bool, **opti
     with the_queue() as place:
         submitted = submit_jobs(place, request, os.environ, progress=progress_line)
         _show(output, submitted)
-        _wake(place)
+        wake_daemon(place)
         if not wait:
             return 0
         from vq.actions.waiting import wait as wait_for  # noqa: PLC0415 - few submissions wait
@@ -73,17 +72,3 @@ def _show(output: Output, submitted: Submitted) -> None:
         return
     for identifier, _ in submitted.jobs:
         output.line(identifier)
-
-
-def _wake(place: Place) -> None:
-    """The submission stands, whatever becomes of this."""
-    from vq.actions.waking import wake  # noqa: PLC0415 - after the acknowledgement
-    from vq.errors import VqError  # noqa: PLC0415
-
-    try:
-        text = wake(place, config_in_force(place, os.environ))
-    except VqError as error:
-        warn(f"submitted, but no daemon could be started: {error}")
-    else:
-        if text is not None:
-            note(text)

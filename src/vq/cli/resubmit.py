@@ -1,0 +1,51 @@
+"""`vq resubmit`: jobs anew."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from vq.actions.orders import MOST_MEM_MB, read_wall_time
+from vq.actions.place import config_in_force
+from vq.actions.resubmit import Overrides
+from vq.actions.resubmit import resubmit as submit_again
+from vq.cli.jobs import show_jobs, the_queue, wake_daemon
+from vq.cli.options import json_option, quiet_option
+from vq.cli.output import Output
+
+
+@click.command(
+    epilog="""Examples:
+
+\b
+  vq resubmit a7
+  vq resubmit a7 --mem-mb 16000
+  vq resubmit a7 a8 --time-limit 12:00:00"""
+)
+@click.argument("jobs", nargs=-1, required=True, metavar="JOB...")
+@click.option("--mem-mb", metavar="N", type=click.IntRange(1, MOST_MEM_MB), help="Another memory limit, in MiB.")
+@click.option("--time", "--time-limit", "time_limit", metavar="T", help="Another time limit: minutes, H:M:S, D-H:M:S.")
+@click.option("--wall-time-seconds", metavar="N", type=int, help="Another time limit, in seconds.")
+@json_option
+@quiet_option
+def resubmit(  # noqa: D417 - a command's help says what its options are
+    jobs: tuple[str, ...],
+    mem_mb: int | None,
+    time_limit: str | None,
+    wall_time_seconds: int | None,
+    as_json: bool,  # noqa: FBT001 - click passes flags so
+    quiet: bool,  # noqa: FBT001
+) -> None:
+    """Submit each JOB anew, and print the new ids.
+
+    It starts from the files that were submitted, never from what the old run left, with the old environment. Its
+    estimate and its limits stay, unless an option gives another.
+    """
+    seconds = read_wall_time({"time_limit": time_limit, "wall_time_seconds": wall_time_seconds})
+    overrides = Overrides(mem_mb=mem_mb, wall_time_seconds=seconds)
+    with the_queue() as place:
+        config = config_in_force(place, os.environ)
+        new = submit_again(place, jobs, overrides, config)
+        show_jobs(Output(json=as_json, quiet=not as_json or quiet), new)
+        wake_daemon(place)
