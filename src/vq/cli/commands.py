@@ -17,6 +17,7 @@ class Entry(NamedTuple):
 
 
 COMMANDS = {
+    "daemon": Entry("daemon", "daemon", "Start, stop and look at the process that runs the queue."),
     "estimate": Entry("estimate", "estimate", "Turn a program's dry run into an estimate receipt."),
     "estimate-evaluate": Entry("evaluate", "evaluate", "Say how estimates held up on a frozen set of runs."),
     "estimate-calibrate": Entry("calibrate", "calibrate", "Fit a calibration on a training set."),
