@@ -23,7 +23,7 @@ def main(arguments: list[str]) -> int:
         _say(descriptor, BUSY)
     except VqError as error:
         _say_if_open(descriptor, f"{error}\n".encode())
-        logging.getLogger(__name__).error("%s", error)
+        logging.getLogger(__name__).critical("%s", error)
     return 1
 
 
