@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from vq.daemon.presence import present
@@ -23,6 +24,13 @@ def start_daemon(state_folder: str) -> bool:
 def stop_daemon(state_folder: str) -> bool:
     """Whether there was a daemon, which has ended when this returns; its jobs go on. Raises `VqError`."""
     return stop(state_folder) is not None
+
+
+def run_daemon(state_folder: str, ready: Callable[[], None]) -> bool:
+    """Be the daemon in this process until a signal ends it; False: another one runs. Raises `VqError`."""
+    from vq.daemon.serving import serve  # noqa: PLC0415 - a daemon's weight is no other command's
+
+    return serve(state_folder, ready)
 
 
 def poke(state_folder: str) -> None:

@@ -89,16 +89,29 @@ def _read_line(line: bytes, options: Mapping[str, Any]) -> Order:
 
 
 def _words(line: str) -> list[str]:
-    lexer = shlex.shlex(line, posix=True, punctuation_chars=_OPERATORS)
-    lexer.whitespace_split = True
-    lexer.commenters = ""
-    try:
-        plain, words = list(lexer), shlex.split(line)
-    except ValueError as error:
-        raise UsageError(f"no command: {str(error).lower()}", hint="quote its words as in a shell") from None
-    if plain != words:
+    if _is_for_a_shell(line):
         raise UsageError(
             "this needs a shell, and a line runs without one",
             hint=f"quote what is meant literally, or write: sh -c {shlex.quote(line)}",
         )
-    return words
+    try:
+        return shlex.split(line)
+    except ValueError as error:
+        raise UsageError(f"no command: {str(error).lower()}", hint="quote its words as in a shell") from None
+
+
+def _is_for_a_shell(line: str) -> bool:
+    """Whether an operator stands in a line outside of quotes."""
+    quote, escaped = "", False
+    for sign in line:
+        if escaped:
+            escaped = False
+        elif sign == "\\" and quote != "'":
+            escaped = True
+        elif quote:
+            quote = "" if sign == quote else quote
+        elif sign in "'\"":
+            quote = sign
+        elif sign in _OPERATORS:
+            return True
+    return False

@@ -13,10 +13,12 @@ from collections.abc import Sequence
 
 from vq.wording import escape
 
-_INTERPRETER = re.compile(
-    r"(?:python|pypy|perl|ruby|lua|php|node|Rscript|julia|octave|guile|tclsh|bash|dash|zsh|ksh|fish|sh)[0-9.]*"
+_INTERPRETERS = (
+    (re.compile(r"(?:ba|da|z|k|fi)?sh"), re.compile(r"-[A-Za-z]*c|--command|-")),
+    (re.compile(r"(?:python|pypy)[0-9.]*"), re.compile(r"-[A-Za-z]*[cm]|-")),
+    (re.compile(r"(?:perl|ruby|lua|php|node|julia|Rscript|octave)[0-9.]*"), re.compile(r"-[A-Za-z]*[eEr]|--eval|-")),
 )
-_TAKES_CODE = re.compile(r"-[A-Za-z]*[cmeE]|--eval|--command|--execute|-")
+"""Interpreters, and the options by which they are given code, not a file."""
 _REMOTE = re.compile(r'\s*\[remote "origin"\]\s*(?:[#;].*)?')
 _URL = re.compile(r"\s*url\s*=\s*(\S+)\s*")
 _MOST_BYTES = 256 * 1024
@@ -24,14 +26,24 @@ _MOST_BYTES = 256 * 1024
 
 def name_of(command: Sequence[str]) -> str:
     """The name of a job that runs `command`."""
-    program = _base(command[0])
-    if _INTERPRETER.fullmatch(program):
-        for word in command[1:]:
-            if _TAKES_CODE.fullmatch(word):
-                break
-            if not word.startswith("-"):
-                return _base(word)
+    program, rest = _base(command[0]), list(command[1:])
+    if program == "env":
+        while rest and (rest[0].startswith("-") or "=" in rest[0]):
+            rest.pop(0)
+        return name_of(rest) if rest else program
+    for interpreter, takes_code in _INTERPRETERS:
+        if interpreter.fullmatch(program):
+            return _first_file(rest, takes_code) or program
     return program
+
+
+def _first_file(words: Sequence[str], takes_code: re.Pattern[str]) -> str | None:
+    for word in words:
+        if takes_code.fullmatch(word):
+            return None
+        if word and not word.startswith("-"):
+            return _base(word)
+    return None
 
 
 def repository_of(folder: str) -> str:

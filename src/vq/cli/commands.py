@@ -27,6 +27,7 @@ COMMANDS = {
     "resume": Entry("requests", "resume", "Let paused or held jobs go on."),
     "edit": Entry("requests", "edit", "Change a job that waits."),
     "resubmit": Entry("resubmit", "resubmit", "Submit jobs anew."),
+    "daemon": Entry("daemon", "daemon", "Start, stop and look at the process that runs the queue."),
     "estimate": Entry("estimate", "estimate", "Turn a program's dry run into an estimate receipt."),
     "estimate-evaluate": Entry("evaluate", "evaluate", "Say how estimates held up on a frozen set of runs."),
     "estimate-calibrate": Entry("calibrate", "calibrate", "Fit a calibration on a training set."),

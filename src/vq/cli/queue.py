@@ -40,7 +40,11 @@ _HOME_AND_CLEAR = "\033[H\033[J"
 )
 @click.option("-a", "--all", "everything", is_flag=True, help="Every job, the latest submitted first.")
 @click.option(
-    "--state", "states", multiple=True, type=click.Choice(list(State), case_sensitive=False), help="In this state."
+    "--state",
+    "states",
+    multiple=True,
+    type=click.Choice([state.value for state in State], case_sensitive=False),
+    help="In this state.",
 )
 @click.option("--name", metavar="TEXT", help="Of this name.")
 @click.option("--tag", metavar="TEXT", help="With this tag.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import click
 
@@ -29,21 +30,13 @@ from vq.cli.output import Output
 @click.option("--wall-time-seconds", metavar="N", type=int, help="Another time limit, in seconds.")
 @json_option
 @quiet_option
-def resubmit(  # noqa: D417 - a command's help says what its options are
-    jobs: tuple[str, ...],
-    mem_mb: int | None,
-    time_limit: str | None,
-    wall_time_seconds: int | None,
-    as_json: bool,  # noqa: FBT001 - click passes flags so
-    quiet: bool,  # noqa: FBT001
-) -> None:
+def resubmit(jobs: tuple[str, ...], mem_mb: int | None, as_json: bool, quiet: bool, **times: Any) -> None:  # noqa: FBT001
     """Submit each JOB anew, and print the new ids.
 
     It starts from the files that were submitted, never from what the old run left, with the old environment. Its
     estimate and its limits stay, unless an option gives another.
     """
-    seconds = read_wall_time({"time_limit": time_limit, "wall_time_seconds": wall_time_seconds})
-    overrides = Overrides(mem_mb=mem_mb, wall_time_seconds=seconds)
+    overrides = Overrides(mem_mb=mem_mb, wall_time_seconds=read_wall_time(times))
     with the_queue() as place:
         config = config_in_force(place, os.environ)
         new = submit_again(place, jobs, overrides, config)

@@ -62,7 +62,11 @@ _OPTIONS = (
     click.option("--time", "--time-limit", "time_limit", metavar="T", help="Time limit: minutes, H:M:S, D-H:M:S."),
     click.option("--wall-time-seconds", metavar="N", type=int, help="Time limit in seconds."),
     click.option("--profile", metavar="NAME", help="The profile whose limits and slots it has."),
-    click.option("--reserve", type=click.Choice(list(Reserve)), help="Reserve by measured runs, or the whole limit."),
+    click.option(
+        "--reserve",
+        type=click.Choice([word.value for word in Reserve]),
+        help="Reserve by measured runs, or the whole limit.",
+    ),
     click.option("--priority", metavar="N", type=int, help="Higher goes first (default 0)."),
     click.option("--depends-on", metavar="JOB", multiple=True, help="Start after this job completed (repeatable)."),
     click.option("--depends-on-any", metavar="JOB", multiple=True, help="Start after it ended, however (repeatable)."),

@@ -1,0 +1,111 @@
+"""What starts now: the live plan over the jobs that are known, with what the host and its jobs use."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from vq.admission.host import HostMemory, Remembered
+from vq.admission.plan import Look, Reservation, plan
+from vq.admission.predictor import Predictor
+from vq.admission.rules import CpuAdmission, Policy, Rules
+from vq.config.values import Config
+from vq.daemon.known import Due, Known, is_whole, running_job
+from vq.daemon.learning import learn
+from vq.hosts.local.attempts import Attempts
+from vq.hosts.local.machine import Machine
+from vq.jobs.events import Started
+from vq.jobs.history_row import HistoryRow
+from vq.jobs.record import CPU_MILLICORES, Job
+
+FRESH_SECONDS = 0.5
+"""A reading of the host and of what jobs use is good for so long."""
+
+
+def rules_of(config: Config) -> Rules:
+    """The policy and the budgets of a configuration."""
+    host = config.host
+    by = CpuAdmission(host.cpu_admission)
+    return Rules(
+        policy=Policy(host.admission),
+        memory=host.memory_max_bytes,
+        cpu=None if by is CpuAdmission.OFF else int(host.cpus * CPU_MILLICORES * host.cpu_overcommit),
+        slots={name: profile.slots for name, profile in config.profiles.items()},
+        cpu_admission=by,
+        barrier_after_ms=host.barrier_after_ms,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Readings:
+    """What running jobs use, in bytes by their ids, and the host beside them."""
+
+    uses: Mapping[str, int | None]
+    memory: HostMemory
+
+
+class Admission:
+    """Decides starts; remembers the last readings, what the last plan left, and what runs have taught it."""
+
+    def __init__(self, config: Config, predictor: Predictor, machine: Machine, attempts: Attempts) -> None:
+        self._rules = rules_of(config)
+        self._predictor = predictor
+        self._machine = machine
+        self._attempts = attempts
+        self._remembered = Remembered()
+        self._readings: Readings | None = None
+        self._read_at = 0.0
+
+    def learn(self, rows: Iterable[HistoryRow]) -> None:
+        """Know runs that have just ended."""
+        learn(self._predictor, rows)
+
+    def starts(self, known: Known, due: Due, now_ms: int, boot_id: str) -> list[tuple[str, Started]]:
+        """The jobs to start now, in order, each with what it reserves."""
+        if not due.waiting:
+            return []
+        readings = self.readings(known)
+        look = Look(
+            now=now_ms,
+            rules=self._rules,
+            waiting=due.waiting,
+            running=tuple(running_job(job, readings.uses) for job in known.running.values()),
+            host=(readings.memory, self._remembered),
+        )
+        decided = plan(look, self._predictor)
+        self._remembered = decided.remembered
+        return [
+            (identifier, self._started(known.jobs[identifier], decided.reservations[identifier], now_ms, boot_id))
+            for identifier in decided.starts
+        ]
+
+    def readings(self, known: Known) -> Readings:
+        """What is in use, read anew where the last reading is not fresh."""
+        now = time.monotonic()
+        if self._readings is None or now - self._read_at > FRESH_SECONDS:
+            uses = {job.id: self._machine.use_bytes(self._attempts.folder(job)) for job in known.running.values()}
+            self._readings = Readings(uses=uses, memory=self._machine.memory(uses))
+            self._read_at = now
+        return self._readings
+
+    def over(self, job: Job) -> None:
+        """Think no longer of what an attempt uses."""
+        self._machine.forget(self._attempts.folder(job))
+
+    def _started(self, job: Job, reservation: Reservation, now_ms: int, boot_id: str) -> Started:
+        place = self._attempts.place(job)
+        by_memory = self._rules.policy is Policy.MEASURED
+        by_cpu = self._rules.cpu_by is CpuAdmission.MEASURED
+        return Started(
+            at_ms=now_ms,
+            boot_id=boot_id,
+            reserved_bytes=job.work.cap_bytes if is_whole(job) else reservation.memory.memory,
+            basis=reservation.memory.basis.as_data() if by_memory else None,
+            cpu_reserved_millicores=reservation.cpu.cpu,
+            cpu_basis=reservation.cpu.basis.as_data() if by_cpu else None,
+            workspace=place.workspace,
+            cwd=place.cwd,
+            stdout_path=place.stdout_path,
+            stderr_path=place.stderr_path,
+        )

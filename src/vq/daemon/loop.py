@@ -1,0 +1,194 @@
+"""The loop: observe what happened, advance the jobs by it, commit, act; then see what may start, the same way.
+
+One turn reads the mailbox and the new submissions, the ends of attempts, and the clock. All that happened is committed
+in one transaction, and only then acted on. If it cannot be committed (a full disk), nothing is forgotten: the next turn
+observes it again.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from vq.config.values import Config
+from vq.daemon.admission import Admission
+from vq.daemon.hooks import Hooks
+from vq.daemon.known import Known
+from vq.daemon.mailbox import Mailbox
+from vq.daemon.watch import Happened, Watch
+from vq.errors import VqError
+from vq.hosts.local.attempts import Attempts
+from vq.hosts.local.launching import Launcher
+from vq.hosts.local.machine import Machine
+from vq.jobs.effects import Act, RunEndHook, StartAttempt
+from vq.jobs.events import Event
+from vq.jobs.lifecycle import repairs
+from vq.jobs.record import Job
+from vq.store.advancing import Advanced, advance_jobs
+from vq.store.connection import Store
+from vq.store.jobs import active, array_at_once, environment, submitted_after
+from vq.store.requests import Waiting, waiting_requests
+from vq.store.settings import is_draining
+
+TICK_SECONDS = 1.0
+"""Everything is looked at again this often, whether anybody told of it or not."""
+PRESSED_SECONDS = 0.02
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What a daemon is made of."""
+
+    store: Store
+    config: Config
+    known: Known
+    attempts: Attempts
+    machine: Machine
+    launcher: Launcher
+    watch: Watch
+    admission: Admission
+    hooks: Hooks
+    mailbox: Mailbox
+    boot_id: str
+
+
+class Daemon:
+    """One daemon at its work; `clock_ms` says the time in milliseconds since the epoch."""
+
+    def __init__(self, parts: Parts, clock_ms: Callable[[], int]) -> None:
+        self._parts = parts
+        self._clock_ms = clock_ms
+        self._latest: str | None = None
+        self._seen_version: int | None = None
+        self._draining = False
+        self._next_tick = 0.0
+        self._next_due_ms: int | None = None
+        self._look = True
+
+    def begin(self) -> None:
+        """Take up every job that has not ended, and do again what may not have been done for those that run."""
+        parts = self._parts
+        jobs = active(parts.store)
+        for job in sorted(jobs, key=lambda job: job.life.started_at_ms or 0):
+            self._put(job)
+        parts.attempts.sweep({(job.id, job.life.attempt) for job in parts.known.running.values()})
+        if jobs:
+            self._latest = jobs[-1].id
+        for job in list(parts.known.running.values()):
+            if job.life.boot_id == parts.boot_id:
+                self._act(repairs(job))
+            else:
+                parts.watch.adopt(job)
+
+    def turn(self, longest_seconds: float = TICK_SECONDS) -> None:
+        """Sleep until something happens, at most so long, and deal with it."""
+        parts = self._parts
+        descriptor = parts.launcher.descriptor
+        parts.mailbox.sleep(min(longest_seconds, self._patience()), () if descriptor is None else (descriptor,))
+        try:
+            self._turn(parts.mailbox.lines())
+        except VqError as error:
+            # Nothing was committed: all of it is seen again.
+            _log.error("%s", error)
+            self._look, self._seen_version = True, None
+            time.sleep(PRESSED_SECONDS)
+
+    def _turn(self, lines: list[str]) -> None:
+        parts, now_ms = self._parts, self._clock_ms()
+        requests = self._news()
+        happened: Happened = [(one.job, one.event) for one in requests if one.job in parts.known.jobs]
+        happened += parts.watch.observe(lines, now_ms)
+        if time.monotonic() >= self._next_tick:
+            self._next_tick = time.monotonic() + TICK_SECONDS
+            told = {identifier for identifier, _ in happened}
+            happened += [one for one in parts.watch.look_at_all(now_ms) if one[0] not in told]
+            self._look = True
+        self._commit(happened, requests)
+        due_by_time = self._next_due_ms is not None and now_ms >= self._next_due_ms
+        if self._look or due_by_time:
+            self._start_what_may(now_ms)
+        parts.hooks.turn(parts.store)
+
+    def _news(self) -> list[Waiting]:
+        """What others have written to the store since the last look: new jobs are known now, requests returned."""
+        parts = self._parts
+        version = parts.store.changed_by_others()
+        if version == self._seen_version:
+            return []
+        requests = waiting_requests(parts.store)
+        # After the requests: whatever was asked of is known then.
+        new = submitted_after(parts.store, self._latest)
+        for job in new:
+            self._put(job)
+        if new:
+            self._latest = new[-1].id
+        self._draining = is_draining(parts.store)
+        self._seen_version = version
+        self._look = True
+        return requests
+
+    def _commit(self, happened: Sequence[tuple[str, Event]], requests: Sequence[Waiting] = ()) -> None:
+        """Advance the jobs by what happened, commit, and act."""
+        if not happened and not requests:
+            return
+        parts = self._parts
+        answered = [one.sequence for one in requests]
+        advanced = advance_jobs(parts.store, happened, answered=answered, hooks=bool(parts.config.on_end))
+        for refused in advanced.refused:
+            _log.info("%s", refused)
+        self._absorb(advanced)
+        self._act(advanced.acts)
+
+    def _absorb(self, advanced: Advanced) -> None:
+        parts = self._parts
+        for job in advanced.jobs.values():
+            before = parts.known.running.get(job.id)
+            self._put(job)
+            if before is not None and job.id not in parts.known.running:
+                parts.watch.over(before)
+                parts.admission.over(before)
+        if advanced.rows:
+            parts.admission.learn(advanced.rows)
+        self._look = True
+
+    def _act(self, acts: Sequence[Act]) -> None:
+        parts = self._parts
+        for act in acts:
+            if isinstance(act, RunEndHook):
+                parts.hooks.add(act.job)
+                continue
+            job = parts.known.running.get(act.job)
+            if job is None or job.life.attempt != act.attempt:
+                continue  # it has ended meanwhile
+            if isinstance(act, StartAttempt):
+                parts.watch.start(job, environment(parts.store, job.id), parts.machine.enforcement)
+            else:
+                parts.watch.signal(job, act)
+
+    def _start_what_may(self, now_ms: int) -> None:
+        parts = self._parts
+        self._look = False
+        due = parts.known.due(now_ms)
+        self._next_due_ms = due.next_at_ms
+        if not self._draining:
+            self._commit(parts.admission.starts(parts.known, due, now_ms, parts.boot_id))
+
+    def _put(self, job: Job) -> None:
+        array = job.work.array
+        if array is not None and array.group not in self._parts.known.at_once:
+            self._parts.known.at_once[array.group] = array_at_once(self._parts.store, array.group)
+        self._parts.known.put(job)
+
+    def _patience(self) -> float:
+        """How long there is nothing to do unless somebody tells us."""
+        parts = self._parts
+        if self._look or parts.watch.is_pressed or parts.hooks.is_busy:
+            return 0.0 if self._look else PRESSED_SECONDS
+        seconds = self._next_tick - time.monotonic()
+        if self._next_due_ms is not None:
+            seconds = min(seconds, (self._next_due_ms - self._clock_ms()) / 1000)
+        return max(0.0, seconds)

@@ -1,0 +1,108 @@
+"""A daemon from its lock to its end: one for each state folder, until a signal ends it. The jobs outlive it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from importlib.metadata import version
+from types import FrameType
+
+from vq.config.resolve import load
+from vq.config.values import Config
+from vq.daemon.admission import Admission
+from vq.daemon.hooks import Hooks
+from vq.daemon.known import Known
+from vq.daemon.learning import predictor_of
+from vq.daemon.loop import Daemon, Parts
+from vq.daemon.mailbox import Mailbox
+from vq.daemon.presence import announce, take_lock
+from vq.daemon.watch import Watch
+from vq.files.staging import sweep_staging
+from vq.hosts.local.attempts import Attempts
+from vq.hosts.local.launching import Launcher
+from vq.hosts.local.machine import Machine, facts
+from vq.readings import processes
+from vq.store.connection import Opener, Store, open_store
+from vq.store.folder import prepare_folder
+from vq.store.history import rows_in_order
+from vq.store.jobs import hooks_due
+from vq.store.layout import staging_folder, wake_path
+from vq.store.settings import store_config
+from vq.supervisor.requests import tell
+
+
+def serve(state_folder: str, ready: Callable[[], None]) -> bool:
+    """Be the daemon of a state folder until a signal ends this process's service; False: another one is.
+
+    `ready` is called once submissions are seen. Raises `VqError` for a configuration, a store or a folder that cannot
+    be used.
+    """
+    prepare_folder(state_folder)
+    with ExitStack() as stack:
+        lock = take_lock(state_folder)
+        if lock is None:
+            return False
+        stack.callback(os.close, lock)
+        config = load(os.environ, facts())
+        store = stack.enter_context(open_store(state_folder, Opener.DAEMON))
+        store_config(store, config)
+        daemon = stack.enter_context(opened(state_folder, store, config, now_ms))
+        stopped = _stopped_by_signals(state_folder)
+        daemon.begin()
+        announce(state_folder, version("vq"), now_ms())
+        ready()
+        while not stopped():
+            daemon.turn()
+    return True
+
+
+@contextmanager
+def opened(state_folder: str, store: Store, config: Config, clock_ms: Callable[[], int]) -> Iterator[Daemon]:
+    """A daemon that has yet to begin, on a state folder that the caller has for itself."""
+    with ExitStack() as stack:
+        sweep_staging(staging_folder(state_folder))
+        machine = Machine(state_folder, config.host)
+        stack.callback(machine.close)
+        mailbox = Mailbox(wake_path(state_folder))
+        stack.callback(mailbox.close)
+        launcher = Launcher()
+        stack.callback(launcher.close)
+        hooks = Hooks(config.on_end, hooks_due(store) if config.on_end else ())
+        stack.callback(hooks.close)
+        attempts, known, boot_id = Attempts(state_folder), Known(), processes.boot_id()
+        requeue = config.host.on_host_oom == "requeue"
+        parts = Parts(
+            store=store,
+            config=config,
+            known=known,
+            attempts=attempts,
+            machine=machine,
+            launcher=launcher,
+            watch=Watch(attempts, launcher, known, boot_id=boot_id, requeue=requeue),
+            admission=Admission(config, predictor_of(config, rows_in_order(store)), machine, attempts),
+            hooks=hooks,
+            mailbox=mailbox,
+            boot_id=boot_id,
+        )
+        yield Daemon(parts, clock_ms)
+
+
+def now_ms() -> int:
+    """The time, in milliseconds since the epoch."""
+    return time.time_ns() // 1_000_000
+
+
+def _stopped_by_signals(state_folder: str) -> Callable[[], bool]:
+    """Whether a signal has asked to stop; the signal also wakes the loop."""
+    heard: list[int] = []
+
+    def hear(number: int, _: FrameType | None) -> None:
+        heard.append(number)
+        tell(wake_path(state_folder), "stop")
+
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, hear)
+    return lambda: bool(heard)
