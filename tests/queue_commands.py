@@ -145,7 +145,7 @@ def calibrated(
         "estimate_sha256": digest(document),
         "calibration": {
             "calibration_id": "c" * 64,
-            "method": "worst-observed-over-predicted/1",
+            "method": "worst-observed-over-predicted-peak/1",
             "training_set": {"set_id": "training", "sha256": "d" * 64},
         },
         "hardware_class": "class-a",

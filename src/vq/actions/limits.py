@@ -6,14 +6,17 @@ A share is the memory budget × CPUs of the job / CPUs of the host, at least 2 G
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from vq.actions.attached import Attached
 from vq.actions.orders import Order
 from vq.config.values import Config, Profile
 from vq.errors import UsageError
 from vq.jobs.reasons import MIB
 from vq.jobs.record import MemorySource, WallSource
 from vq.jobs.times import LONGEST_SECONDS, shown_seconds
+
+if TYPE_CHECKING:
+    from vq.actions.attached import Attached
 
 DEFAULT_PROFILE = "default"
 LEAST_SHARE_MB = 2048

@@ -10,8 +10,8 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from vq.actions.attached import Attached, read_attached
 from vq.actions.bringing import Bringing, Brought, Progress, absent_arguments, brought, refuse_absent_program
 from vq.actions.environments import captured
 from vq.actions.limits import Limits, limits_of
@@ -26,6 +26,9 @@ from vq.jobs.times import moment_ms
 from vq.store import submitting
 from vq.store.submitting import Claim, Submission
 from vq.wording import human_bytes
+
+if TYPE_CHECKING:
+    from vq.actions.attached import Attached
 
 HOST = "localhost"
 MIB = 2**20
@@ -99,6 +102,8 @@ def _prepare(orders: Sequence[Order], config: Config) -> list[_Prepared]:
     for order in orders:
         attached = None
         if order.estimate is not None:
+            from vq.actions.attached import read_attached  # noqa: PLC0415 - few submissions have an estimate
+
             attached = estimates.get(order.estimate) or read_attached(order.estimate)
             estimates[order.estimate] = attached
         prepared.append(

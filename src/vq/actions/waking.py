@@ -23,6 +23,10 @@ def wake(place: Place, config: Config) -> str | None:
 def nudge(place: Place) -> str | None:
     """What a person should know after a request was recorded; None where a daemon takes it up now."""
     poke(place.folder)
-    if daemon_status(place.folder)["running"]:
-        return None
-    return "recorded, but no daemon runs to do it: vq daemon start"
+    absent = absence(place)
+    return None if absent is None else f"recorded, but {absent}"
+
+
+def absence(place: Place) -> str | None:
+    """That no daemon runs, and how to start one; None where one does."""
+    return None if daemon_status(place.folder)["running"] else "no daemon runs to do it: vq daemon start"

@@ -18,8 +18,10 @@ class Entry(NamedTuple):
 
 COMMANDS = {
     "submit": Entry("submit", "submit", "Put a job into the queue."),
+    "run": Entry("run", "run", "Submit a job and wait for it as if it ran here."),
     "queue": Entry("queue", "queue", "Show the jobs."),
     "status": Entry("status", "status", "Show all that is known of a job."),
+    "explain": Entry("explain", "explain", "Say why a job waits, or what became of it."),
     "logs": Entry("logs", "logs", "Print what a job wrote."),
     "wait": Entry("wait", "wait", "Wait until jobs have ended."),
     "kill": Entry("requests", "kill", "End jobs."),

@@ -1,0 +1,173 @@
+"""Why a job is where it is: by the plan that the daemon starts jobs by, computed from the store, also while it is down.
+
+What jobs use is read from their control groups; where that cannot be told a job counts with what is reserved for it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from vq.actions.place import Place
+from vq.admission import plan
+from vq.admission.host import HostMemory, Remembered
+from vq.admission.predictor import CpuPrediction, Prediction
+from vq.config.values import Config
+from vq.daemon.admission import rules_of
+from vq.daemon.known import place_of, running_job, waiting_job
+from vq.daemon.learning import predictor_of
+from vq.jobs.reasons import Kind, Reason
+from vq.jobs.record import Job, State
+from vq.readings import cgroups
+from vq.readings.meminfo import host_memory
+from vq.readings.pressure import memory_pressure_percent
+from vq.store import jobs as stored
+from vq.store.history import rows_in_order
+from vq.store.layout import attempt_folder
+from vq.store.settings import is_draining
+from vq.supervisor.folder import read_attempt
+
+_HUNDREDTHS = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Predicted:
+    """What is or would be reserved, in bytes and millicores, and what that goes by; None where it is not known."""
+
+    memory: int | None
+    basis: Mapping[str, Any] | None
+    cpu: int | None
+    cpu_basis: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explained:
+    """A job, why it is where it is, and how many wait before it.
+
+    The reason is None where it can start now, or there is nothing to say.
+    """
+
+    job: Job
+    reason: Reason | None
+    ahead: int
+    prediction: Predicted
+
+
+def explain(place: Place, identifier: str, config: Config, now_ms: int) -> Explained:
+    """Why the job of an id is where it is; raises `UsageError` for an id that no job has."""
+    job = stored.read(place.store, identifier)
+    if job.state is not State.PENDING:
+        life = job.life
+        prediction = Predicted(
+            memory=life.reserved_bytes, basis=life.basis, cpu=life.cpu_reserved_millicores, cpu_basis=life.cpu_basis
+        )
+        return Explained(job=job, reason=life.reason, ahead=0, prediction=prediction)
+    jobs = stored.active(place.store)
+    pending = sorted((other for other in jobs if other.state is State.PENDING), key=place_of)
+    running = sorted((other for other in jobs if other.state is State.RUNNING), key=_started)
+    kept, uses = _kept_back(place, pending, running, now_ms), _uses(place, running)
+    look = plan.Look(
+        now=now_ms,
+        rules=rules_of(config),
+        waiting=tuple(waiting_job(other, _as_kept(kept[other.id])) for other in pending if _in_look(kept[other.id])),
+        running=tuple(running_job(other, uses) for other in running),
+        host=_host(uses),
+    )
+    predictor = predictor_of(config, rows_in_order(place.store))
+    explained = plan.explain(look, predictor).get(identifier)
+    ahead = next(number for number, other in enumerate(pending) if other.id == identifier)
+    if explained is None:
+        reservation = plan.plan(look, predictor).reservations.get(identifier)
+        memory, cpu = (None, None) if reservation is None else (reservation.memory, reservation.cpu)
+        return Explained(job=job, reason=kept[identifier], ahead=ahead, prediction=_predicted(memory, cpu))
+    reason = kept[identifier] or _reason(explained.reason)
+    return Explained(job=job, reason=reason, ahead=ahead, prediction=_predicted(explained.memory, explained.cpu))
+
+
+def _kept_back(place: Place, pending: Sequence[Job], running: Sequence[Job], now_ms: int) -> dict[str, Reason | None]:
+    """What of its own keeps each waiting job, None where nothing does."""
+    draining = is_draining(place.store)
+    started = Counter(job.work.array.group for job in running if job.work.array is not None)
+    at_once: dict[str, int | None] = {}
+    kept: dict[str, Reason | None] = {}
+    for job in pending:
+        reason = _own_reason(job, now_ms)
+        if reason is None and draining:
+            reason = Reason(kind=Kind.DRAIN)
+        if reason is None and job.work.array is not None:
+            group = job.work.array.group
+            if group not in at_once:
+                at_once[group] = stored.array_at_once(place.store, group)
+            most = at_once[group]
+            started[group] += 1
+            if most is not None and started[group] > most:
+                reason = Reason(kind=Kind.ARRAY, details={"group": group, "at_once": most})
+        kept[job.id] = reason
+    return kept
+
+
+def _own_reason(job: Job, now_ms: int) -> Reason | None:
+    life, not_before_ms = job.life, job.work.not_before_ms
+    if life.held:
+        return Reason(kind=Kind.HELD)
+    if not_before_ms is not None and not_before_ms > now_ms:
+        return Reason(kind=Kind.NOT_BEFORE, details={"at": not_before_ms})
+    if life.waiting_for:
+        return Reason(kind=Kind.DEPENDENCY, details={"job": life.waiting_for[0], "state": None})
+    if life.reason is not None and life.eligible_at_ms is not None and life.eligible_at_ms > now_ms:
+        return life.reason
+    return None
+
+
+def _in_look(reason: Reason | None) -> bool:
+    """Whether admission has a word for what keeps a job; an array that runs as many as it may is not its business."""
+    return reason is None or reason.kind is not Kind.ARRAY
+
+
+def _as_kept(reason: Reason | None) -> plan.Kept | None:
+    return None if reason is None else plan.Held()
+
+
+def _reason(reason: plan.Reason) -> Reason:
+    details = {key: value for key, value in reason.as_data().items() if key != "kind"}
+    if "free" in details:
+        details["free"] = max(0, details["free"])
+    return Reason(kind=Kind(reason.kind), details=details)
+
+
+def _predicted(memory: Prediction | None, cpu: CpuPrediction | None) -> Predicted:
+    return Predicted(
+        memory=None if memory is None else memory.memory,
+        basis=None if memory is None else memory.basis.as_data(),
+        cpu=None if cpu is None else cpu.cpu,
+        cpu_basis=None if cpu is None else cpu.basis.as_data(),
+    )
+
+
+def _started(job: Job) -> int:
+    return job.life.started_at_ms or 0
+
+
+def _uses(place: Place, running: Sequence[Job]) -> dict[str, int | None]:
+    """What each running job holds, in bytes."""
+    uses: dict[str, int | None] = {}
+    for job in running:
+        attempt = read_attempt(attempt_folder(place.folder, job.id, job.life.attempt))
+        held = None
+        if attempt is not None and attempt.group is not None:
+            held = cgroups.open_group(attempt.group).memory_bytes()
+        uses[job.id] = job.life.reserved_bytes if held is None else held
+    return uses
+
+
+def _host(uses: Mapping[str, int | None]) -> tuple[HostMemory, Remembered]:
+    now, pressure = host_memory(), memory_pressure_percent()
+    memory = HostMemory(
+        total=now.total_bytes,
+        available=now.available_bytes,
+        slice=sum(use or 0 for use in uses.values()),
+        full_avg10=None if pressure is None else round(pressure * _HUNDREDTHS),
+    )
+    return memory, Remembered()
