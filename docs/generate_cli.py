@@ -36,7 +36,10 @@ def page() -> str:
 def section(command: click.Command, context: click.Context) -> str:
     """One command: usage, what it does, its options as a table, its examples."""
     usage = " ".join(command.collect_usage_pieces(context))
-    lines = [f"## vq {context.info_name}\n", f"```text\n{context.command_path} {usage}\n```\n"]
+    lines = [
+        f"{'#' * (1 + len(context.command_path.split()[1:]))} {context.command_path}\n",
+        f"```text\n{context.command_path} {usage}\n```\n",
+    ]
     lines.append(inspect.cleandoc(command.help or "") + "\n")
     options = [param for param in command.get_params(context) if isinstance(param, click.Option)]
     rows = [record for option in options if (record := option.get_help_record(context))]
@@ -47,6 +50,9 @@ def section(command: click.Command, context: click.Context) -> str:
     if command.epilog:
         examples = inspect.cleandoc(command.epilog).replace("\b", "").removeprefix("Examples:").strip("\n")
         lines.append(f"```console\n{_prompted(examples)}\n```\n")
+    if isinstance(command, click.Group):
+        for name, inner in command.commands.items():
+            lines.append(section(inner, click.Context(inner, info_name=name, parent=context)))
     return "\n".join(lines)
 
 

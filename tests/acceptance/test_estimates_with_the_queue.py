@@ -28,7 +28,8 @@ def write(queue: Queue, document: dict[str, Any], name: str = "estimate.json") -
     return name
 
 
-def test_an_estimate_changes_nothing_but_the_estimate(queue: Queue, inputs: Path) -> None:
+@pytest.mark.usefixtures("inputs")
+def test_an_estimate_changes_nothing_but_the_estimate(queue: Queue) -> None:
     estimate = write(queue, calibrated(receipt(inputs=INPUTS)))
     plain = queue.ok("submit", "-d", "work", "--name", "n", "--", "./x").strip()
     with_it = queue.ok("submit", "-d", "work", "--name", "n", "--estimate", estimate, "--", "./x").strip()
@@ -42,7 +43,8 @@ def test_an_estimate_changes_nothing_but_the_estimate(queue: Queue, inputs: Path
     assert record["resource_estimate_calibration"] == expected
 
 
-def test_the_intent_has_the_estimate_only_where_one_is_attached(queue: Queue, inputs: Path) -> None:
+@pytest.mark.usefixtures("inputs")
+def test_the_intent_has_the_estimate_only_where_one_is_attached(queue: Queue) -> None:
     estimate = write(queue, receipt(inputs=INPUTS))
     words = ("submit", "-d", "work", "--idempotency-key", "k")
     queue.ok(*words, "--", "./x")

@@ -1,0 +1,119 @@
+"""What this host gives the queue: its memory and CPUs now, and how jobs can be limited and measured here."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from vq.actions.daemon import daemon_status
+from vq.actions.place import Place, config_in_force, host_facts
+from vq.config.resolve import config_path, load
+from vq.config.values import Config
+from vq.errors import VqError
+from vq.files.copying import SPARE_BYTES
+from vq.jobs.record import State
+from vq.readings import cgroups
+from vq.readings.meminfo import host_memory
+from vq.readings.pressure import memory_pressure_percent
+from vq.store import jobs as stored
+from vq.store.jobs import Selection
+from vq.wording import human_bytes
+
+_SCOPE = "systemd-run --user --scope -p Delegate=yes vq daemon start"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing looked at: whether it is `ok`, `lost` (the queue works without) or `wrong`, and what to do."""
+
+    what: str
+    state: str
+    text: str
+    fix: str | None = None
+
+
+def host_document(place: Place, environment: Mapping[str, str]) -> dict[str, Any]:
+    """The host as it is now: sizes in bytes, pressure in percent, null where it is not known."""
+    config = config_in_force(place, environment)
+    memory = host_memory()
+    running = stored.select(place.store, Selection(states=(State.RUNNING,)))
+    counts = stored.counts(place.store)
+    return {
+        "host": "localhost",
+        "memory_total_bytes": memory.total_bytes,
+        "memory_available_bytes": memory.available_bytes,
+        "memory_pressure_percent": memory_pressure_percent(),
+        "memory_max_bytes": config.host.memory_max_bytes,
+        "memory_reserved_bytes": sum(record["reserved_bytes"] or 0 for record in running),
+        "cpus": config.host.cpus,
+        "cpus_reserved_millicores": sum(record["cpu_reserved_millicores"] or 0 for record in running),
+        "admission": config.host.admission,
+        "running": counts.get(State.RUNNING, 0),
+        "pending": counts.get(State.PENDING, 0),
+    }
+
+
+def examine(place: Place, environment: Mapping[str, str]) -> list[Finding]:
+    """What is well here, what is lost, and what is wrong."""
+    return [
+        Finding(what="python", state="ok", text=f"{sys.version.split()[0]}, SQLite {sqlite3.sqlite_version}"),
+        _configuration(environment),
+        _state(place),
+        _daemon(place),
+        *_groups(),
+        _pressure(),
+    ]
+
+
+def _configuration(environment: Mapping[str, str]) -> Finding:
+    path = config_path(environment)
+    try:
+        config: Config = load(environment, host_facts())
+    except VqError as error:
+        return Finding(what="configuration", state="wrong", text=str(error), fix=error.hint or f"repair {path}")
+    budget = f"{human_bytes(config.host.memory_max_bytes)} and {config.host.cpus} CPUs for jobs"
+    source = path if os.path.lexists(path) else "no file, all defaults"
+    return Finding(what="configuration", state="ok", text=f"{budget} ({source})")
+
+
+def _state(place: Place) -> Finding:
+    free = shutil.disk_usage(place.folder).free
+    text = f"{place.folder}, {human_bytes(free)} free"
+    if free < SPARE_BYTES:
+        return Finding(what="state folder", state="wrong", text=text, fix="vq purge --older-than 7d --yes")
+    return Finding(what="state folder", state="ok", text=text)
+
+
+def _daemon(place: Place) -> Finding:
+    status = daemon_status(place.folder)
+    if status["running"]:
+        return Finding(what="daemon", state="ok", text=f"process {status['pid']}, version {status['version']}")
+    return Finding(what="daemon", state="lost", text="none runs, and nothing starts", fix="vq daemon start")
+
+
+def _groups() -> list[Finding]:
+    """Whether a control group can be made: tried, and removed again."""
+    name, reasons = f"vq-doctor-{os.getpid()}.slice", []
+    for version in ("cgroup2", "cgroup1"):
+        try:
+            group = cgroups.make_parent(name, version)
+        except VqError as error:
+            reasons.append(error.message)
+            continue
+        if group is not None:
+            group.remove()
+        return [Finding(what="control groups", state="ok", text=f"{version}: limits hold, every process is measured")]
+    text = f"none can be made, so memory is sampled and a limit holds only from one sample to the next: {reasons[0]}"
+    return [Finding(what="control groups", state="lost", text=text, fix=_SCOPE)]
+
+
+def _pressure() -> Finding:
+    if memory_pressure_percent() is None:
+        text = "the kernel does not say it, so a host that stalls for memory is not seen"
+        return Finding(what="memory pressure", state="lost", text=text, fix="boot with psi=1")
+    return Finding(what="memory pressure", state="ok", text="known")

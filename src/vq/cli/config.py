@@ -1,0 +1,73 @@
+"""`vq config`: what is in force, and where it came from."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import click
+
+from vq.actions.place import host_facts
+from vq.canonical import pretty
+from vq.cli.jobs import the_queue
+from vq.cli.options import json_option
+from vq.cli.output import Output, note
+from vq.config.resolve import config_path, load
+from vq.config.values import config_document
+from vq.store.settings import stored_config
+from vq.wording import human_bytes
+
+_SIZES = ("memory_max", ".memory")
+
+
+@click.group(
+    epilog="""Examples:
+
+\b
+  vq config show
+  vq config show --json
+  vq config path"""
+)
+def config() -> None:
+    """Show the configuration, and where its file lies."""
+
+
+@config.command()
+@json_option
+def show(as_json: bool) -> None:  # noqa: FBT001 - click passes flags so
+    """Show what is in force, and where each value came from."""
+    from_file = load(os.environ, host_facts())
+    with the_queue() as place:
+        stored = stored_config(place.store)
+    found = config_document(from_file if stored is None else stored)
+    if as_json:
+        Output(json=True).document([pretty(found)])
+    else:
+        Output().table(
+            ("KEY", "VALUE", "FROM"),
+            [(key, _shown(key, value), _source(found["sources"][key])) for key, value in found["values"].items()],
+            keys=1,
+            text_columns=3,
+        )
+    if stored is not None and config_document(stored)["values"] != config_document(from_file)["values"]:
+        note("the daemon goes by this; the file says something else by now: vq daemon stop, then vq daemon start")
+
+
+@config.command()
+def path() -> None:
+    """Print where the file lies, whether or not there is one."""
+    Output().line(config_path(os.environ))
+
+
+def _shown(key: str, value: Any) -> str:
+    if value is None:
+        return "-" if key.startswith("profiles.") else "off"
+    if type(value) is int and key.endswith(_SIZES):
+        return human_bytes(value)
+    if type(value) is int and key.endswith(("_after", "_grace")):
+        return f"{value / 1000:g} s"
+    return str(value).lower() if type(value) is bool else " ".join(value) if type(value) is list else str(value)
+
+
+def _source(source: dict[str, Any]) -> str:
+    return source["kind"] if source["where"] is None else f"{source['kind']} {source['where']}"
