@@ -30,6 +30,8 @@ COMMANDS = {
     "edit": Entry("requests", "edit", "Change a job that waits."),
     "resubmit": Entry("resubmit", "resubmit", "Submit jobs anew."),
     "daemon": Entry("daemon", "daemon", "Start, stop and look at the process that runs the queue."),
+    "fetch": Entry("fetch", "fetch", "Copy what a job left."),
+    "purge": Entry("purge", "purge", "Remove what ended jobs left."),
     "usage": Entry("history", "usage", "Show what jobs asked for, used and wasted, by name."),
     "history": Entry("history", "history", "Give out the history of runs."),
     "host": Entry("host", "host", "Show what the host has for jobs."),

@@ -51,7 +51,7 @@ def _row(found: Usage) -> tuple[str, ...]:
     sizes = (found.peak_p50_bytes, found.peak_max_bytes, found.asked_bytes, found.reserved_bytes)
     spent = (found.used_byte_seconds, found.wasted_byte_seconds)
     return (
-        found.name,
+        f"{found.name} ({found.repository})",
         str(found.runs),
         *("-" if size is None else human_bytes(size) for size in sizes),
         *(f"{byte_seconds / _GIB_HOUR:.3g}" for byte_seconds in spent),
