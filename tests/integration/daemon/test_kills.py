@@ -55,10 +55,10 @@ class Burst:
         return path.read_text().split() if path.exists() else []
 
     def submit(self) -> None:
-        codes = [self.rng.choice((0, 0, 3, 7)) for _ in range(self.rng.randint(1, 4))]
+        codes = [self.rng.choice((0, 0, 3, 7)) for _ in range(self.rng.randint(1, 3))]
         submissions = []
         for place, code in enumerate(codes, start=len(self.codes)):
-            seconds = self.rng.choice((0, 0, 0.05, 0.2, 30 if self.rng.random() < 0.2 else 0))
+            seconds = self.rng.choice((0, 0, 0.05, 0.2, 30 if self.rng.random() < 0.1 else 0))
             command = f"echo {code} >> {self.folder}/ran/{place}; sleep {seconds}; exit {code}"
             before = [name for name in self.codes if name not in self.asked and not self.codes[name]]
             depends_on: tuple[Dependency, ...] = ()
@@ -71,7 +71,7 @@ class Burst:
         poke(self.state)
 
     def ask_for_an_end(self) -> None:
-        identifier = self.rng.choice(list(self.codes))
+        identifier = self.rng.choice(list(self.codes)[-12:])
         request = KillRequested(at_ms=now_ms(), at_once=self.rng.random() < 0.5)
         if post(self.store, [identifier], request).recorded:
             self.asked.add(identifier)
@@ -98,7 +98,7 @@ def daemon(burst: Burst, mode: str) -> Iterator[tuple[subprocess.Popen[bytes], i
 
 def kill_at_a_random_moment(burst: Burst, mode: str) -> None:
     with daemon(burst, mode) as (_, reader):
-        moments = [burst.rng.uniform(0, LONGEST_SECONDS) for _ in range(burst.rng.randint(1, 5))]
+        moments = [burst.rng.uniform(0, LONGEST_SECONDS) for _ in range(burst.rng.randint(1, 3))]
         if burst.rng.random() < 0.7:
             select.select([reader], [], [], 30 * SLOWNESS)
             moments = [moment / 3 for moment in moments]
