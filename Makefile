@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: setup demo test test-all test-v2 lint types contracts tests docs bench clean
+.PHONY: setup demo test test-all test-v2 test-kills lint types contracts tests docs bench clean
 
 setup: $(STAMP)
 
@@ -54,6 +54,10 @@ test-v2: $(STAMP)
 	$(VM_RUN) -m 6144 -t 3000 -d $(VM_DISK) -- env VQ_TEST_SLOWNESS=20 VQ_TEST_DISK=/mnt/disk PYTHONDONTWRITEBYTECODE=1 \
 	  PYTHONPATH=$(CURDIR)/src:$(firstword $(wildcard $(CURDIR)/$(VENV)/lib/python3.11/site-packages)) \
 	  $(VM_PYTHON) -m pytest tests/integration/supervisor -p no:cacheprovider -o timeout=1200 --durations=10 $(VM_TESTS)
+
+# The daemon killed 200 times at random moments, in each way to measure and enforce.
+test-kills: $(STAMP)
+	VQ_TEST_KILLS=200 $(BIN)/python -m pytest tests/integration/daemon/test_kills.py
 
 docs: $(STAMP)
 	$(BIN)/sphinx-build -q -W -b html docs docs/_build/html

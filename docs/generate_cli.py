@@ -41,6 +41,10 @@ def section(command: click.Command, context: click.Context) -> str:
         f"```text\n{context.command_path} {usage}\n```\n",
     ]
     lines.append(inspect.cleandoc(command.help or "") + "\n")
+    if isinstance(command, click.Group):
+        lines += ["| command | meaning |", "|---|---|"]
+        lines += [f"| `{name}` | {inner.get_short_help_str(100)} |" for name, inner in command.commands.items()]
+        lines.append("")
     options = [param for param in command.get_params(context) if isinstance(param, click.Option)]
     rows = [record for option in options if (record := option.get_help_record(context))]
     if rows:

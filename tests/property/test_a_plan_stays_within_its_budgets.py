@@ -174,8 +174,8 @@ def looked_at(setup: Setup, rows: list[Run], policy: Policy) -> list[tuple[Run, 
             row, job = jobs[id_], waiting.pop(id_)
             reservation = decided.reservations[id_]
             starts.append((row, now, reservation.memory, reservation.cpu))
-            limits = {"memory_cap": job.memory_cap, "cpu_cap": job.cpu_cap}
-            ran = Running(id=id_, key=job.key, profile=job.profile, use=0, **limits)
+            caps = (job.memory_cap, job.cpu_cap)
+            ran = Running(id=id_, key=job.key, profile=job.profile, use=0, memory_cap=caps[0], cpu_cap=caps[1])
             running[id_] = (ran, now + (row.finished_at or 0) - (row.started_at or 0))
         reserved = {id_: reservation.memory.memory for id_, reservation in decided.reservations.items()}
     return starts

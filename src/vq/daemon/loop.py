@@ -1,15 +1,15 @@
-"""The loop: observe what happened, advance the jobs by it, commit, act; then see what may start, the same way.
+"""The loop: observe what happened, advance the jobs by it, see what may start then, commit, act.
 
-One turn reads the mailbox and the new submissions, the ends of attempts, and the clock. All that happened is committed
-in one transaction, and only then acted on. If it cannot be committed (a full disk), nothing is forgotten: the next turn
-observes it again.
+One turn reads the mailbox and the new submissions, the ends of attempts, and the clock. All that happened, and what may
+start because of it, is committed in one transaction, and only then acted on. If it cannot be committed (a full disk),
+this daemon is given up and the next begins with what the store says: nothing has been acted on.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from vq.config.values import Config
@@ -17,16 +17,16 @@ from vq.daemon.admission import Admission
 from vq.daemon.hooks import Hooks
 from vq.daemon.known import Known
 from vq.daemon.mailbox import Mailbox
-from vq.daemon.watch import Happened, Watch
-from vq.errors import VqError
+from vq.daemon.watch import Watch
 from vq.hosts.local.attempts import Attempts
 from vq.hosts.local.launching import Launcher
 from vq.hosts.local.machine import Machine
 from vq.jobs.effects import Act, RunEndHook, StartAttempt
 from vq.jobs.events import Event
+from vq.jobs.history_row import HistoryRow
 from vq.jobs.lifecycle import repairs
 from vq.jobs.record import Job
-from vq.store.advancing import Advanced, advance_jobs
+from vq.store.advancing import Happened, advance_jobs
 from vq.store.connection import Store
 from vq.store.jobs import active, array_at_once, environment, submitted_after
 from vq.store.requests import Waiting, waiting_requests
@@ -85,32 +85,30 @@ class Daemon:
                 parts.watch.adopt(job)
 
     def turn(self, longest_seconds: float = TICK_SECONDS) -> None:
-        """Sleep until something happens, at most so long, and deal with it."""
+        """Sleep until something happens, at most so long, and deal with it.
+
+        Raises `StoreError` where it cannot be committed: what this daemon knows may then be ahead of the store, and
+        another one has to begin.
+        """
         parts = self._parts
         descriptor = parts.launcher.descriptor
         parts.mailbox.sleep(min(longest_seconds, self._patience()), () if descriptor is None else (descriptor,))
-        try:
-            self._turn(parts.mailbox.lines())
-        except VqError as error:
-            # Nothing was committed: all of it is seen again.
-            _log.error("%s", error)
-            self._look, self._seen_version = True, None
-            time.sleep(PRESSED_SECONDS)
-
-    def _turn(self, lines: list[str]) -> None:
-        parts, now_ms = self._parts, self._clock_ms()
+        now_ms = self._clock_ms()
         requests = self._news()
-        happened: Happened = [(one.job, one.event) for one in requests if one.job in parts.known.jobs]
-        happened += parts.watch.observe(lines, now_ms)
+        happened: list[tuple[str, Event]] = [(one.job, one.event) for one in requests if one.job in parts.known.jobs]
+        happened += parts.watch.observe(parts.mailbox.lines(), now_ms)
         if time.monotonic() >= self._next_tick:
             self._next_tick = time.monotonic() + TICK_SECONDS
             told = {identifier for identifier, _ in happened}
             happened += [one for one in parts.watch.look_at_all(now_ms) if one[0] not in told]
             self._look = True
-        self._commit(happened, requests)
-        due_by_time = self._next_due_ms is not None and now_ms >= self._next_due_ms
-        if self._look or due_by_time:
-            self._start_what_may(now_ms)
+        if happened or requests:
+            self._advance(happened, requests, now_ms)
+        elif self._look or (self._next_due_ms is not None and now_ms >= self._next_due_ms):
+            starts = self._starts(now_ms)
+            if starts:
+                self._advance(starts, (), None)
+        parts.watch.clear()
         parts.hooks.turn(parts.store)
 
     def _news(self) -> list[Waiting]:
@@ -131,29 +129,33 @@ class Daemon:
         self._look = True
         return requests
 
-    def _commit(self, happened: Sequence[tuple[str, Event]], requests: Sequence[Waiting] = ()) -> None:
-        """Advance the jobs by what happened, commit, and act."""
-        if not happened and not requests:
-            return
+    def _advance(self, happened: Happened, requests: Sequence[Waiting], now_ms: int | None) -> None:
+        """Advance the jobs by what happened, and at `now_ms` by what may start then; commit it all, and act."""
         parts = self._parts
+
+        def decide(jobs: Mapping[str, Job], rows: tuple[HistoryRow, ...]) -> Happened:
+            self._absorb(jobs.values())
+            parts.admission.learn(rows)
+            return () if now_ms is None else self._starts(now_ms)
+
         answered = [one.sequence for one in requests]
-        advanced = advance_jobs(parts.store, happened, answered=answered, hooks=bool(parts.config.on_end))
+        hooks = bool(parts.config.on_end)
+        advanced = advance_jobs(parts.store, happened, answered=answered, hooks=hooks, then=decide)
         for refused in advanced.refused:
             _log.info("%s", refused)
-        self._absorb(advanced)
+        self._absorb(advanced.jobs.values())
+        self._look = True
         self._act(advanced.acts)
 
-    def _absorb(self, advanced: Advanced) -> None:
+    def _absorb(self, jobs: Iterable[Job]) -> None:
+        """Know jobs as they are now, and think no longer of their attempts that are over."""
         parts = self._parts
-        for job in advanced.jobs.values():
+        for job in jobs:
             before = parts.known.running.get(job.id)
             self._put(job)
-            if before is not None and job.id not in parts.known.running:
+            if before is not None and (job.id not in parts.known.running or job.life.attempt != before.life.attempt):
                 parts.watch.over(before)
                 parts.admission.over(before)
-        if advanced.rows:
-            parts.admission.learn(advanced.rows)
-        self._look = True
 
     def _act(self, acts: Sequence[Act]) -> None:
         parts = self._parts
@@ -169,13 +171,12 @@ class Daemon:
             else:
                 parts.watch.signal(job, act)
 
-    def _start_what_may(self, now_ms: int) -> None:
+    def _starts(self, now_ms: int) -> Happened:
         parts = self._parts
         self._look = False
         due = parts.known.due(now_ms)
         self._next_due_ms = due.next_at_ms
-        if not self._draining:
-            self._commit(parts.admission.starts(parts.known, due, now_ms, parts.boot_id))
+        return () if self._draining else parts.admission.starts(parts.known, due, now_ms, parts.boot_id)
 
     def _put(self, job: Job) -> None:
         array = job.work.array

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import time
@@ -20,6 +21,7 @@ from vq.daemon.loop import Daemon, Parts
 from vq.daemon.mailbox import Mailbox
 from vq.daemon.presence import announce, take_lock
 from vq.daemon.watch import Watch
+from vq.errors import VqError
 from vq.files.staging import sweep_staging
 from vq.hosts.local.attempts import Attempts
 from vq.hosts.local.launching import Launcher
@@ -32,6 +34,9 @@ from vq.store.jobs import hooks_due
 from vq.store.layout import staging_folder, wake_path
 from vq.store.settings import store_config
 from vq.supervisor.requests import tell
+
+_PAUSE_SECONDS = 1.0
+_log = logging.getLogger(__name__)
 
 
 def serve(state_folder: str, ready: Callable[[], None]) -> bool:
@@ -49,14 +54,28 @@ def serve(state_folder: str, ready: Callable[[], None]) -> bool:
         config = load(os.environ, facts())
         store = stack.enter_context(open_store(state_folder, Opener.DAEMON))
         store_config(store, config)
-        daemon = stack.enter_context(opened(state_folder, store, config, now_ms))
         stopped = _stopped_by_signals(state_folder)
-        daemon.begin()
-        announce(state_folder, version("vq"), now_ms())
-        ready()
+        with opened(state_folder, store, config, now_ms) as daemon:
+            daemon.begin()
+            announce(state_folder, version("vq"), now_ms())
+            ready()
+            _work(daemon, stopped)
+        while not stopped():
+            time.sleep(_PAUSE_SECONDS)
+            with opened(state_folder, store, config, now_ms) as daemon:
+                _work(daemon, stopped, begin=True)
+    return True
+
+
+def _work(daemon: Daemon, stopped: Callable[[], bool], *, begin: bool = False) -> None:
+    """Take turns until a signal or an error: then the next daemon begins with what the store says."""
+    try:
+        if begin:
+            daemon.begin()
         while not stopped():
             daemon.turn()
-    return True
+    except (VqError, OSError) as error:
+        _log.error("begins anew: %s", error)
 
 
 @contextmanager

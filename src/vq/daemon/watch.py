@@ -1,7 +1,7 @@
 """The attempts that run: started, told what is wanted of them, and seen to their end, each end reported once.
 
-What is seen becomes an event of the job's life; nothing is forgotten before that event is committed (`over`), so that
-after a failed commit it is simply seen again. An attempt is in one of three ways:
+What is seen becomes an event of the job's life; nothing is cleared away before that event is committed (`over`). An
+attempt is in one of three ways:
 
 - *launched*: we started its supervisor and have not heard that this one has ended. Its result is all there is to look
   for; its lock is left alone, because the supervisor may be about to take it.
@@ -24,13 +24,13 @@ from vq.jobs.effects import FreezeAttempt, StopAttempt, ThawAttempt
 from vq.jobs.events import CouldNotStart, Ended, Event, HostRebooted, Lost
 from vq.jobs.reasons import StopCause
 from vq.jobs.record import Job
+from vq.store.advancing import Happened
 from vq.supervisor.attempt import FAILED
 from vq.supervisor.requests import Request, ask
 
 MOST_LAUNCHES = 5
 """So often a supervisor is started that ends before it has begun, and does not say why."""
 
-Happened = list[tuple[str, Event]]
 Signal = StopAttempt | FreezeAttempt | ThawAttempt
 
 _WHY = {StopCause.STARVED: "starved", StopCause.OUTGREW: "outgrew"}
@@ -52,6 +52,7 @@ class Watch:
         self._left_over: dict[str, None] = {}
         self._failed: dict[str, str] = {}
         self._unheard: dict[str, list[Request]] = {}
+        self._to_clear: list[tuple[str, int]] = []
 
     @property
     def is_pressed(self) -> bool:
@@ -89,12 +90,16 @@ class Watch:
         self._adrift[job.id] = None
 
     def over(self, job: Job) -> None:
-        """The end of this attempt is recorded: clear it away."""
-        path = self._attempts.spec_path(job)
-        self._launched.pop(path, None)
+        """The end of this attempt is recorded: look after it no longer."""
+        self._launched.pop(self._attempts.spec_path(job), None)
         for known in (self._launches, self._adrift, self._left_over, self._failed, self._unheard):
             known.pop(job.id, None)
-        self._attempts.forget(job.id, job.life.attempt)
+        self._to_clear.append((job.id, job.life.attempt))
+
+    def clear(self) -> None:
+        """Remove what attempts that are over have left; nobody waits for it, and a sweep does it after a kill."""
+        while self._to_clear:
+            self._attempts.forget(*self._to_clear.pop())
 
     # What is seen.
 

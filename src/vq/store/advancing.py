@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from vq.jobs.effects import Act, Effect, RunEndHook, SettleDependents, TakePlace, WriteHistoryRow
@@ -21,6 +21,9 @@ from vq.store.connection import Store
 from vq.store.history import append_row
 from vq.store.requests import delete_request
 from vq.store.rows import fetch_job, insert_dependency, insert_job, next_sequence, take_dependents, update_job
+
+Happened = Sequence[tuple[str, Event]]
+Decide = Callable[[Mapping[str, Job], tuple[HistoryRow, ...]], Happened]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,21 +97,26 @@ class _Steps:
 
 def advance_jobs(
     store: Store,
-    happened: Sequence[tuple[str, Event]],
+    happened: Happened,
     *,
     answered: Iterable[int] = (),
     hooks: bool = False,
+    then: Decide | None = None,
 ) -> Advanced:
     """Take the steps that `happened`, in order, each an id and an event, and commit them together.
 
-    `answered` are the requests that they answer, which are gone then; with `hooks`, the end of a job is remembered
-    until its hook ran. A step that the life of a job does not take is returned as refused, and the others are taken.
-    Raises `UsageError` for an id that no job has, and `StoreError`; nothing is changed then.
+    With `then`, what it decides by the jobs as these steps have left them, and the rows written, is taken after them
+    and committed with them. `answered` are the requests that they answer, which are gone then; with `hooks`, the end of
+    a job is remembered until its hook ran. A step that the life of a job does not take is returned as refused, and the
+    others are taken. Raises `UsageError` for an id that no job has, and `StoreError`; nothing is changed then.
     """
     with store.writing() as connection:
         steps = _Steps(connection=connection)
         for identifier, event in happened:
             steps.take(identifier, event)
+        if then is not None:
+            for identifier, event in then(dict(steps.jobs), tuple(steps.rows)):
+                steps.take(identifier, event)
         ended = {act.job for act in steps.acts if isinstance(act, RunEndHook)} if hooks else set()
         for identifier, job in steps.jobs.items():
             if job is not steps.before[identifier]:

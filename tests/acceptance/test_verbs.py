@@ -1,0 +1,287 @@
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from queue_commands import VQ, Queue, receipt
+
+SLEEP = ("--", "sleep", "60")
+
+
+def test_run_streams_both_logs_and_exits_with_the_code(live: Queue) -> None:
+    ended = live.run("run", "--", "sh", "-c", "echo out; echo err >&2; exit 7")
+    assert (ended.returncode, ended.stdout) == (7, "out\n")
+    assert "err\n" in ended.stderr
+
+
+def test_an_interrupted_run_kills_the_job(live: Queue) -> None:
+    words = [VQ, "run", "--", "sh", "-c", "echo ready; exec sleep 60"]
+    with subprocess.Popen(words, cwd=live.cwd, env=live.environment, stdout=subprocess.PIPE, stderr=-3) as run:
+        assert run.stdout is not None
+        assert run.stdout.readline() == b"ready\n"
+        run.send_signal(signal.SIGINT)
+        assert run.wait(60) == 130
+    assert live.run("wait", "a1", "--timeout", "30").returncode == 1
+    assert live.status("a1")["state"] == "KILLED"
+
+
+def test_wait_says_how_it_went(live: Queue) -> None:
+    good = live.ok("submit", "--", "true").strip()
+    bad = live.ok("submit", "--", "sh", "-c", "exit 5").strip()
+    endless = live.ok("submit", *SLEEP).strip()
+    assert live.run("wait", good).returncode == 0
+    assert live.run("wait", bad).returncode == 5
+    assert live.run("wait", good, bad).returncode == 1
+    assert live.run("wait", good, good).returncode == 0
+    assert live.run("wait", endless, good, "--any").returncode == 0
+    late = live.run("wait", endless, "--timeout", "0.1", "--json")
+    assert late.returncode == 124
+    assert [job["id"] for job in json.loads(late.stdout)["jobs"]] == [endless]
+    live.ok("kill", endless, "--now")
+    assert live.run("wait", endless).returncode == 1
+    assert live.run("wait", "a99").returncode == 2
+    assert live.run("submit", "--wait", "--", "sh", "-c", "exit 9").returncode == 9
+
+
+def test_a_wait_that_is_interrupted_exits_130(queue: Queue) -> None:
+    queue.ok("submit", *SLEEP)
+    with subprocess.Popen([VQ, "wait", "a1"], cwd=queue.cwd, env=queue.environment, stderr=-3) as waiting:
+        # Once the interpreter has our handler, an interrupt is no death by signal.
+        status = Path(f"/proc/{waiting.pid}/status")
+        while not int(status.read_text().split("SigCgt:\t")[1].split()[0], 16) & 2:
+            time.sleep(0.01)
+        time.sleep(0.5)
+        waiting.send_signal(signal.SIGINT)
+        assert waiting.wait(60) == 130
+
+
+def test_logs_are_what_the_job_wrote_byte_for_byte(live: Queue) -> None:
+    code = "import os; os.write(1, b'\\xff\\x00one\\ntwo\\nthree'); os.write(2, b'a\\nb\\n')"
+    job = live.ok("submit", "--", sys.executable, "-c", code).strip()
+    live.ok("wait", job)
+
+    def logs(*words: str) -> tuple[bytes, bytes]:
+        ended = subprocess.run(
+            [VQ, "logs", job, *words], cwd=live.cwd, env=live.environment, capture_output=True, timeout=60, check=True
+        )
+        return ended.stdout, ended.stderr
+
+    assert logs() == (b"\xff\x00one\ntwo\nthree", b"a\nb\n")
+    assert logs("-n", "1") == (b"three", b"b\n")
+    assert logs("-n", "2") == (b"two\nthree", b"a\nb\n")
+    assert logs("-n", "0") == (b"", b"")
+    assert logs("--err") == (b"", b"a\nb\n")
+    assert logs("-f") == logs("--attempt", "1") == logs()
+    assert live.run("logs", job, "--attempt", "2").returncode == 2
+
+
+def test_many_jobs_are_selected_at_once_and_an_end_takes_nothing(live: Queue) -> None:
+    done = live.ok("submit", "--", "true").strip()
+    live.ok("wait", done)
+    first = live.ok("submit", "--mem-mb", "100", "--name", "n", "--tag", "t", *SLEEP).strip()
+    group = live.ok("submit", "--mem-mb", "100", "--array", "2", *SLEEP).split()
+    last = live.ok("submit", "--mem-mb", "100", *SLEEP).strip()
+    assert {job["id"] for job in live.json("kill", "--tag", "t")["jobs"]} == {first}
+    assert {job["id"] for job in live.json("kill", "--array", group[0])["jobs"]} == set(group)
+    assert live.run("kill", "--name", "no such name").returncode == 1
+    assert live.run("kill", done).returncode == 1
+    assert live.run("kill").returncode == live.run("kill", last, "--all").returncode == 2
+    assert {job["id"] for job in live.json("kill", "--all")["jobs"]} >= {last}
+    live.run("wait", first, *group, last, "--timeout", "30")
+    assert {live.status(job)["state"] for job in (first, *group, last)} == {"KILLED"}
+    assert live.run("kill", "--all").returncode == 0
+
+
+def test_a_job_is_paused_held_edited_and_let_go(live: Queue) -> None:
+    running = live.ok("submit", "--cpus", "2", "--mem-mb", "100", *SLEEP).strip()
+    waiting = live.ok("submit", "--cpus", "2", "--mem-mb", "100", "--", "true").strip()
+    live.ok("pause", running, waiting)
+    until(live, running, "paused", value=True)
+    until(live, waiting, "held", value=True)
+    assert live.json("explain", waiting)["reason"]["kind"] == "held"
+    live.ok("edit", waiting, "--mem-mb", "50", "--time", "5", "--name", "new", "--tag", "a", "--tag", "b")
+    until(live, waiting, "mem_mb", value=50)
+    record = live.status(waiting)
+    assert (record["wall_time_seconds"], record["name"], record["tags"]) == (300, "new", ["a", "b"])
+    assert live.run("edit", running, "--mem-mb", "50").returncode == 1
+    assert live.run("edit", waiting).returncode == live.run("edit", waiting, "--cpus", "9").returncode == 2
+    live.ok("resume", running, waiting)
+    until(live, running, "paused", value=False)
+    until(live, waiting, "held", value=False)
+    assert live.json("explain", waiting)["reason"] == {
+        "kind": "cpu",
+        "text": "needs 2 CPUs, 0 are free",
+        "needs": 2000,
+        "free": 0,
+    }
+    live.ok("kill", running, "--now")
+    live.ok("wait", waiting)
+
+
+def until(queue: Queue, job: str, key: str, *, value: object) -> None:
+    end = time.monotonic() + 30
+    while queue.status(job)[key] != value:
+        assert time.monotonic() < end, queue.status(job)
+
+
+def test_what_is_asked_while_no_daemon_runs_is_recorded_and_done_later(queue: Queue) -> None:
+    queue.ok("submit", *SLEEP)
+    ended = queue.run("kill", "a1")
+    assert (ended.returncode, ended.stdout) == (0, "a1  PENDING\n")
+    assert "no daemon runs" in ended.stderr
+    queue.ok("daemon", "start")
+    try:
+        assert queue.run("wait", "a1", "--timeout", "30").returncode == 1
+        assert queue.status("a1")["state"] == "KILLED"
+    finally:
+        queue.ok("daemon", "stop")
+
+
+def test_explain_needs_no_daemon(queue: Queue) -> None:
+    queue.ok("submit", "--", "true")
+    queue.ok("submit", "--depends-on", "a1", "--", "true")
+    queue.ok("submit", "--not-before", "+2h", "--priority", "-1", "--", "true")
+    first, second, third = (queue.json("explain", job) for job in ("a1", "a2", "a3"))
+    assert (first["reason"], first["ahead"], first["state"]) == (None, 0, "PENDING")
+    assert first["prediction"] == {"memory": 2**31, "basis": {"kind": "cap"}, "cpu": 1000, "cpu_basis": {"kind": "cap"}}
+    assert (second["reason"]["kind"], second["reason"]["job"]) == ("dependency", "a1")
+    assert (third["reason"]["kind"], third["ahead"]) == ("not_before", 2)
+    assert "nothing keeps it" in queue.ok("explain", "a1")
+
+
+def test_the_queue_fits_80_columns_and_nothing_steers_the_terminal(queue: Queue) -> None:
+    (queue.cwd / "evil\x1b[31m").write_text("")
+    queue.ok("submit", "--", "sh", "evil\x1b[31m", "x" * 200)
+    queue.ok("submit", "--name", "long name " * 20, "--depends-on", "a1", "--", "true")
+    text = queue.ok("queue") + queue.ok("status", "a1") + queue.ok("explain", "a2")
+    assert "\x1b" not in text
+    assert all(len(line) <= 80 for line in queue.ok("queue").splitlines())
+    document = queue.json("queue")
+    assert document["counts"] == {"PENDING": 2}
+    assert {"usage", "resource_estimate", "environment"}.isdisjoint(document["jobs"][0])
+    assert queue.ok("queue", "--limit", "1", "-q") == "a2\n"
+    assert "not shown: 1 PENDING" in queue.ok("queue", "--limit", "1")
+    assert queue.run("queue", "--watch").returncode == 2
+
+
+def test_results_are_fetched_whole_or_not_at_all(live: Queue) -> None:
+    script = "mkdir -p out/deep; echo 1 > out/deep/a.log; echo 2 > b.txt; ln -s b.txt link; mkfifo pipe"
+    live.ok("submit", "--wait", "--", "sh", "-c", script)
+    ended = live.run("fetch", "a1", "-o", "results")
+    assert ended.returncode == 0
+    assert "pipe: left out" in ended.stderr
+    results = live.cwd / "results"
+    assert (results / "out" / "deep" / "a.log").read_text() == "1\n"
+    assert (results / "link").readlink() == Path("b.txt")
+    assert live.json("fetch", "a1", "-o", "some", "--only", "*.log")["files"] == 1
+    assert sorted(str(path.relative_to(live.cwd / "some")) for path in (live.cwd / "some").rglob("*")) == [
+        "out",
+        "out/deep",
+        "out/deep/a.log",
+    ]
+    (live.cwd / "link").symlink_to("some")
+    for words in (("-o", "results"), ("-o", "link"), ("-o", "other", "--only", "nothing")):
+        assert live.run("fetch", "a1", *words).returncode == 1
+    assert not (live.cwd / "other").exists()
+
+
+def test_a_purge_removes_what_no_job_needs_and_keeps_the_history(live: Queue) -> None:
+    (live.cwd / "work").mkdir()
+    (live.cwd / "work" / "f").write_text("x")
+    live.ok("submit", "--wait", "-d", "work", "--idempotency-key", "k", "--", "true")
+    live.ok("submit", "--not-before", "+2h", "-d", "work", "--", "true")
+    live.ok("submit", "--wait", "--", "true")
+    dry = live.json("purge", "--older-than", "0s")
+    assert (dry["jobs"], dry["workspaces"], dry["payloads"], dry["dry_run"]) == (["a1", "a3"], 2, 0, True)
+    assert (live.state / "workspaces" / "a1").is_dir()
+    assert live.json("purge", "--older-than", "0s", "--yes")["workspaces"] == 2
+    assert not (live.state / "workspaces" / "a1").exists()
+    assert live.status("a1")["usage"] is not None
+    assert live.run("logs", "a1").returncode == 1
+    live.ok("resubmit", "a1")
+    live.ok("wait", "a4")
+    live.ok("kill", "a2")
+    live.run("wait", "a2")
+    assert live.json("purge", "--older-than", "0s", "--records", "--yes")["payloads"] == 1
+    assert live.run("status", "a1").returncode == 2
+    assert len(live.ok("history", "export").splitlines()) == 3
+    again = json.loads(live.ok("submit", "-d", "work", "--idempotency-key", "k", "--json", "--", "true"))
+    assert (again["jobs"], again["existing"]) == ([{"id": "a1", "state": None}], True)
+
+
+def test_what_was_measured_is_summed_up_and_collected(live: Queue) -> None:
+    (live.cwd / "estimate.json").write_text(json.dumps(receipt(2**30)))
+    submit = ("submit", "--wait", "--mem-mb", "200", "--estimate", "estimate.json", "--name", "n", "--")
+    live.ok(*submit, "sleep", "0.5")
+    assert live.run(*submit, "false").returncode == 1
+    live.ok("submit", "--estimate", "estimate.json", "--not-before", "+2h", "--", "true")
+    live.ok("kill", "a3")
+    live.run("wait", "a3")
+    live.ok("submit", "--estimate", "estimate.json", "--depends-on", "a2", "--", "true")
+    (name,) = live.json("usage", "--name", "n")["names"]
+    assert (name["runs"], name["asked_bytes"]) == (2, 200 * 2**20)
+    assert 0 < name["peak_p50_bytes"] <= name["peak_max_bytes"]
+    summary = live.json("estimate-collect", "set-1", "--hardware-class", "class-a")
+    assert summary == {
+        "set_id": "set-1",
+        "out": "set-1",
+        "cases": 3,
+        "skipped": [{"job": "a4", "reason": "no_evaluable_outcome"}],
+    }
+    cases = json.loads((live.cwd / "set-1" / "set.json").read_text())["cases"]
+    assert [(case["case_id"], case["outcome"], case["usage"]) for case in cases] == [
+        ("a1", "completed", "usage/a1.json"),
+        ("a2", "failed", "usage/a2.json"),
+        ("a3", "killed", None),
+    ]
+    assert live.json("estimate-evaluate", "set-1/set.json")["set"]["set_id"] == "set-1"
+    assert live.run("estimate-collect", "set-1", "--hardware-class", "class-a").returncode == 1
+    assert live.run("estimate-collect", "a b", "--hardware-class", "class-a").returncode == 2
+    live.ok("estimate-collect", "a b", "--hardware-class", "class-a", "--set-id", "ab")
+
+
+@pytest.mark.parametrize("fired", ["oom", "time"])
+def test_a_limit_that_fired_stands_in_the_case(live: Queue, fired: str) -> None:
+    (live.cwd / "estimate.json").write_text(json.dumps(receipt(2**20)))
+    code = "x = bytearray(200 << 20); x[::4096] = b'x' * len(x[::4096])" if fired == "oom" else "while True: pass"
+    limits = ("--mem-mb", "64") if fired == "oom" else ("--mem-mb", "200", "--wall-time-seconds", "1")
+    live.run("submit", "--wait", *limits, "--estimate", "estimate.json", "--", sys.executable, "-c", code)
+    live.ok("estimate-collect", "out", "--hardware-class", "class-a")
+    (case,) = json.loads((live.cwd / "out" / "set.json").read_text())["cases"]
+    if fired == "oom":
+        assert case["outcome"] == "oom_killed"
+        assert (case["memory_limit_bytes"], case["memory_limit_scope"]) == (64 << 20, "job")
+    else:
+        assert (case["outcome"], case["wall_limit_seconds"]) == ("time_exceeded", 1)
+        assert "memory_limit_bytes" not in case
+
+
+def test_the_host_and_the_configuration_are_shown(queue: Queue) -> None:
+    host = queue.json("host")
+    assert (host["memory_max_bytes"], host["cpus"], host["running"]) == (4 << 30, 2, 0)
+    shown = queue.json("config", "show")
+    assert shown["values"]["host.memory_max"] == 4 << 30
+    assert shown["sources"]["host.memory_max"]["where"].endswith("config.toml:4")
+    assert "host.memory_max" in queue.ok("config", "show")
+    assert queue.ok("config", "path").strip() == str(queue.root / "config" / "vq" / "config.toml")
+    found = {finding["what"]: finding for finding in queue.json("doctor")["findings"]}
+    assert found["daemon"]["fix"] == "vq daemon start"
+    assert found["configuration"]["state"] == "ok"
+    (queue.root / "config" / "vq" / "config.toml").write_text("[host]\ncpus = 0\n")
+    assert queue.run("doctor").returncode == 1
+
+
+def test_a_submission_starts_a_daemon_where_it_may(queue: Queue) -> None:
+    (queue.root / "config" / "vq" / "config.toml").write_text("")
+    ended = queue.run("submit", "--", "true")
+    try:
+        assert "started the daemon" in ended.stderr
+        queue.ok("wait", "a1", "--timeout", "30")
+    finally:
+        queue.ok("daemon", "stop")

@@ -1,0 +1,180 @@
+"""What is lost when something is killed: a daemon nothing, a supervisor the end of its job, a boot what ran."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from daemons import Queue
+from supervised import wait_until
+from vq.hosts.local.launching import Launcher
+from vq.jobs.events import KillRequested
+from vq.jobs.record import Dependency, Job, Need, State
+from vq.readings import processes
+from vq.supervisor.folder import Attempt, read_attempt
+
+COUNT = "echo begun >> begun; exec sleep 600"
+
+
+def attempt_of(queue: Queue, job: Job) -> Attempt:
+    attempt = read_attempt(f"{queue.folder}/attempts/{job.id}.{job.life.attempt}")
+    assert attempt is not None
+    return attempt
+
+
+def kill_supervisor(queue: Queue, job: Job) -> None:
+    process = processes.identify(attempt_of(queue, job).supervisor_pid)
+    assert process is not None
+    assert processes.send(process, signal.SIGKILL)
+    wait_until(lambda: not processes.is_alive(process), "the supervisor is gone")
+
+
+def begun(queue: Queue, identifier: str) -> Job:
+    job = queue.running(identifier)
+    path = Path(str(job.work.workspace), "begun")
+    queue.until(path.exists, "the command has begun")
+    return job
+
+
+@pytest.mark.parametrize("adopted", [False, True], ids=["own supervisor", "adopted one"])
+def test_a_job_whose_supervisor_was_killed_is_interrupted_and_nothing_of_it_is_left(
+    queue: Queue, *, adopted: bool
+) -> None:
+    (identifier,) = queue.submit(["sh", "-c", COUNT], retry=3)
+    job = begun(queue, identifier)
+    mark = attempt_of(queue, job).mark
+    if adopted:
+        queue.stop()
+        queue.daemon.turn(0)
+    assert processes.marked(mark, 0)
+    kill_supervisor(queue, job)
+    job = queue.end(identifier)
+    assert (job.state, job.life.exit_code, job.usage) == (State.INTERRUPTED, None, None)
+    assert job.life.reason is not None
+    assert (job.life.reason.kind, job.life.reason.details) == ("lost", {"what": "supervisor"})
+    assert not processes.marked(mark, 0)
+    (row,) = queue.history()
+    assert (row["succeeded"], row["cancelled"], row["finished_at"]) == (0, 0, None)
+    assert not os.listdir(f"{queue.folder}/attempts")
+
+
+def test_a_job_that_ended_while_no_daemon_ran_ends_with_its_own_result(queue: Queue, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    (identifier,) = queue.submit(["sh", "-c", f"touch begun; read word < {tmp_path}/fifo; exit 5"])
+    job = begun(queue, identifier)
+    queue.stop()
+    (tmp_path / "fifo").write_text("go\n")
+    wait_until(lambda: Path(f"{queue.folder}/attempts/{job.id}.1/result.json").exists(), "a result")
+    job = queue.end(identifier)
+    assert (job.state, job.life.exit_code) == (State.FAILED, 5)
+
+
+def test_a_job_is_killed_that_an_earlier_daemon_started(queue: Queue) -> None:
+    (identifier,) = queue.submit(["sh", "-c", COUNT])
+    begun(queue, identifier)
+    queue.stop()
+    queue.ask(identifier, KillRequested(at_ms=0))
+    job = queue.end(identifier)
+    assert job.state is State.KILLED
+    assert Path(str(job.work.workspace), "begun").read_text() == "begun\n"
+
+
+def test_a_kill_that_was_committed_and_not_sent_is_sent_by_the_next_daemon(
+    plain: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (identifier,) = plain.submit(["sh", "-c", COUNT])
+    begun(plain, identifier)
+    with monkeypatch.context() as patched:
+        patched.setattr("vq.daemon.watch.ask", lambda *_: False)
+        plain.ask(identifier, KillRequested(at_ms=0))
+        plain.until(lambda: plain.job(identifier).life.kill_requested, "the kill is committed")
+        plain.stop()
+    assert plain.end(identifier).state is State.KILLED
+
+
+def test_a_start_that_was_committed_and_not_made_is_made_by_the_next_daemon(
+    plain: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(Launcher, "launch", lambda *_: None)
+        (identifier,) = plain.submit(["true"])
+        plain.until(lambda: plain.state(identifier) is State.RUNNING, "the start is committed")
+        plain.stop()
+    assert plain.end(identifier).state is State.COMPLETED
+
+
+def test_a_supervisor_killed_before_it_began_is_started_again(plain: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
+    launched: list[str] = []
+
+    def launch(launcher: Launcher, path: str) -> None:
+        launched.append(path)
+        if len(launched) == 1:
+            launcher._unknown.append(path)  # noqa: SLF001 - as if the warm process had been killed right then
+        else:
+            real(launcher, path)
+
+    real = Launcher.launch
+    monkeypatch.setattr(Launcher, "launch", launch)
+    (identifier,) = plain.submit(["true"])
+    assert plain.end(identifier).state is State.COMPLETED
+    assert len(launched) == 2
+
+
+def test_without_a_warm_process_supervisors_are_started_one_by_one(
+    plain: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Launcher, "_send", lambda *_: False)
+    (identifier,) = plain.submit(["sh", "-c", "exit 4"])
+    assert plain.end(identifier).life.exit_code == 4
+
+
+def test_jobs_outlive_the_warm_process_that_forked_their_supervisors(queue: Queue) -> None:
+    (identifier,) = queue.submit(["sh", "-c", COUNT])
+    begun(queue, identifier)
+    warm = queue.daemon._parts.launcher._warm  # noqa: SLF001 - nobody else knows its process
+    assert warm is not None
+    warm.kill()
+    (other,) = queue.submit(["true"])
+    assert queue.end(other).state is State.COMPLETED
+    queue.ask(identifier, KillRequested(at_ms=0))
+    assert queue.end(identifier).state is State.KILLED
+
+
+def test_a_supervisor_that_cannot_begin_ends_the_job_without_a_run(
+    plain: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vq.hosts.local.attempts.PIDS_MAX", 1)
+    (identifier,) = plain.submit(["true"])
+    job = plain.end(identifier)
+    assert job.state is State.ABORTED_BY_QUEUE
+    assert job.life.reason is not None
+    assert "pids_max" in job.life.reason.text
+
+
+def test_after_a_reboot_what_ran_is_interrupted_and_resumed_where_asked(
+    plain: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (lost,) = plain.submit(["sh", "-c", COUNT])
+    (resumed,) = plain.submit(
+        ["sh", "-c", "echo again >> begun; test $(wc -l < begun) = 2 || sleep 600"], auto_resume=True
+    )
+    (after,) = plain.submit(["true"], depends_on=(Dependency(job=resumed, kind=Need.COMPLETED),))
+    jobs = [begun(plain, identifier) for identifier in (lost, resumed)]
+    marks = [attempt_of(plain, job).mark for job in jobs]
+    plain.stop()
+    for job, mark in zip(jobs, marks, strict=True):  # the machine goes down, the supervisor first
+        kill_supervisor(plain, job)
+        for process in processes.marked(mark, 0):
+            processes.send(process, signal.SIGKILL)
+    monkeypatch.setattr("vq.daemon.serving.processes.boot_id", lambda: "another")
+    job = plain.end(lost)
+    assert job.life.reason is not None
+    assert (job.state, job.life.reason.details) == (State.INTERRUPTED, {"what": "host"})
+    assert plain.end(resumed).state is State.INTERRUPTED
+    successor = plain.end("a4")
+    assert (successor.state, successor.life.parent) == (State.COMPLETED, resumed)
+    assert successor.work.workspace == plain.job(resumed).work.workspace
+    assert plain.end(after).state is State.COMPLETED

@@ -1,0 +1,160 @@
+"""Who starts when: dependencies, arrays, retries, times, holds, drains, budgets, and the hook at the end."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from daemons import Queue, python
+from vq.jobs.events import Edited, KillRequested, Paused, Resumed
+from vq.jobs.record import Dependency, Need, Reserve, State
+from vq.store.settings import set_draining
+
+SLEEP = ["sleep", "600"]
+# Appends its name at its start and at its end: what ran beside what can be read from the order.
+TRACE = "import sys, time; f = open(sys.argv[1], 'a', buffering=1); f.write('+\\n'); time.sleep(0.1); f.write('-\\n')"
+
+
+def most_at_once(trace: Path) -> int:
+    running = most = 0
+    for sign in trace.read_text().split():
+        running += 1 if sign == "+" else -1
+        most = max(most, running)
+    assert running == 0
+    return most
+
+
+def test_a_job_waits_for_those_it_depends_on(plain: Queue, tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    (first,) = plain.submit(["sh", "-c", f"sleep 0.2; echo first >> {trace}"])
+    (second,) = plain.submit(
+        ["sh", "-c", f"echo second >> {trace}"], depends_on=(Dependency(job=first, kind=Need.COMPLETED),), priority=9
+    )
+    assert plain.end(second).state is State.COMPLETED
+    assert trace.read_text().split() == ["first", "second"]
+
+
+def test_a_dependency_that_fails_ends_what_needed_it_and_frees_what_only_waited(plain: Queue) -> None:
+    (first,) = plain.submit(["false"])
+    (needs,) = plain.submit(["true"], depends_on=(Dependency(job=first, kind=Need.COMPLETED),))
+    (after,) = plain.submit(["true"], depends_on=(Dependency(job=first, kind=Need.ENDED),))
+    (last,) = plain.submit(["true"], depends_on=(Dependency(job=needs, kind=Need.COMPLETED),))
+    assert plain.end(after).state is State.COMPLETED
+    assert plain.state(needs) is plain.state(last) is State.ABORTED_BY_QUEUE
+    assert {row["job"] for row in plain.history()} == {1, 3}
+
+
+def test_an_array_runs_at_most_so_many_at_once(plain: Queue, tmp_path: Path) -> None:
+    plain.text = "[host]\ncpus = 2\ncpu_overcommit = 4\n"
+    identifiers = plain.submit(*[python(TRACE, str(tmp_path / "trace"))] * 7, at_once=3)
+    for identifier in identifiers:
+        assert plain.end(identifier).state is State.COMPLETED
+    assert 1 < most_at_once(tmp_path / "trace") <= 3
+
+
+def test_no_more_run_than_there_are_cpus_slots_and_memory_for(plain: Queue, tmp_path: Path) -> None:
+    plain.text = '[host]\nmemory_max = "1G"\ncpu_admission = "off"\n[profiles.few]\nslots = 2\n'
+    for name, changes in (("few", {"profile": "few"}), ("memory", {"mem_mb": 500})):
+        trace = tmp_path / name
+        for identifier in plain.submit(*[python(TRACE, str(trace))] * 5, **changes):
+            assert plain.end(identifier).state is State.COMPLETED
+        assert most_at_once(trace) <= 2
+
+
+def test_a_failure_is_tried_again_after_its_time_and_in_its_workspace(plain: Queue) -> None:
+    (identifier,) = plain.submit(["sh", "-c", "test -e been || { touch been; exit 1; }"], retry=2)
+    plain.until(lambda: plain.job(identifier).life.attempts, "the first attempt is over")
+    job = plain.job(identifier)
+    assert (job.state, job.life.reason is not None and job.life.reason.kind) == (State.PENDING, "retry")
+    plain.later_ms = 10_000
+    job = plain.end(identifier)
+    assert (job.state, [attempt.state for attempt in job.life.attempts]) == (
+        State.COMPLETED,
+        [State.FAILED, State.COMPLETED],
+    )
+    assert [(row["attempt"], row["succeeded"]) for row in plain.history()] == [(1, 0), (2, 1)]
+
+
+def test_a_job_does_not_start_before_its_time(plain: Queue) -> None:
+    (later,) = plain.submit(["true"], not_before_ms=2**42)
+    (now,) = plain.submit(["true"])
+    plain.end(now)
+    assert plain.state(later) is State.PENDING
+    plain.later_ms = 2**42
+    assert plain.end(later).state is State.COMPLETED
+
+
+def test_a_held_job_starts_when_it_is_released(plain: Queue) -> None:
+    (held,) = plain.submit(["true"])
+    plain.ask(held, Paused(at_ms=0))
+    (other,) = plain.submit(["true"])
+    plain.end(other)
+    assert plain.job(held).life.held
+    plain.ask(held, Resumed(at_ms=0))
+    assert plain.end(held).state is State.COMPLETED
+
+
+def test_a_waiting_job_is_edited(plain: Queue) -> None:
+    set_draining(plain.store, draining=True)
+    (identifier,) = plain.submit(["true"])
+    plain.ask(identifier, Edited(at_ms=0, mem_mb=77, priority=3))
+    plain.until(lambda: plain.job(identifier).work.mem_mb == 77, "it is edited")
+    set_draining(plain.store, draining=False)
+    assert plain.end(identifier).work.priority == 3
+
+
+def test_a_draining_queue_starts_nothing_and_lets_what_runs_go_on(plain: Queue) -> None:
+    (running,) = plain.submit(SLEEP)
+    plain.running(running)
+    set_draining(plain.store, draining=True)
+    (waiting,) = plain.submit(["true"])
+    plain.ask(running, KillRequested(at_ms=0))
+    plain.end(running)
+    assert plain.state(waiting) is State.PENDING
+    set_draining(plain.store, draining=False)
+    assert plain.end(waiting).state is State.COMPLETED
+
+
+def test_a_higher_priority_goes_first(plain: Queue, tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    set_draining(plain.store, draining=True)
+    identifiers = [
+        *plain.submit(["sh", "-c", f"echo low >> {trace}"], cpus=2),
+        *plain.submit(["sh", "-c", f"echo high >> {trace}"], cpus=2, priority=5),
+    ]
+    plain.daemon.turn(0.0)
+    set_draining(plain.store, draining=False)
+    for identifier in identifiers:
+        plain.end(identifier)
+    assert trace.read_text().split() == ["high", "low"]
+
+
+def test_measured_admission_reserves_what_runs_before_used(plain: Queue) -> None:
+    plain.text = "[host]\n[sizing]\nmin_jobs = 3\n"
+    for _ in range(3):
+        (identifier,) = plain.submit(["true"], mem_mb=900)
+        plain.end(identifier)
+    assert plain.job(identifier).life.basis == {"kind": "cap"}
+    (predicted,) = plain.submit(["true"], mem_mb=900)
+    (whole,) = plain.submit(["true"], mem_mb=900, reserve=Reserve.CAP)
+    life = plain.end(predicted).life
+    assert (life.reserved_bytes, life.basis) == (256 << 20, {"kind": "job", "runs": 3})
+    assert plain.end(whole).life.reserved_bytes == 900 << 20
+    # A daemon that starts anew has learned the same.
+    plain.stop()
+    (again,) = plain.submit(["true"], mem_mb=900)
+    assert plain.end(again).life.reserved_bytes == 256 << 20
+
+
+def test_the_end_hook_gets_the_record_once(plain: Queue, tmp_path: Path) -> None:
+    hook, said = tmp_path / "hook", tmp_path / "said"
+    hook.write_text(f"#!/bin/sh\ncat >> {said}\necho >> {said}\n")
+    hook.chmod(0o755)
+    plain.text = f'[hooks]\non_end = ["{hook}"]\n'
+    identifiers = plain.submit(["true"], ["false"])
+    plain.until(lambda: said.exists() and said.read_text().count("\n") == 2, "the hook ran for both")
+    records = [json.loads(line) for line in said.read_text().splitlines()]
+    assert sorted((record["id"], record["state"]) for record in records) == list(
+        zip(identifiers, ["COMPLETED", "FAILED"], strict=True)
+    )
+    assert all(record["usage"] for record in records)
