@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -166,7 +165,7 @@ def refuse_absent_program(command: Sequence[str], brought: Brought, environment:
     program = command[0]
     if brought.here is not None or os.path.isabs(program) or not os.path.isfile(program):
         return
-    if "/" not in program and shutil.which(program, path=environment.get("PATH")) is not None:
+    if "/" not in program and _is_on_path(program, environment.get("PATH", os.defpath)):
         return
     if brought.payload is not None and "/" in program and _has(brought.payload, program):
         return
@@ -175,6 +174,10 @@ def refuse_absent_program(command: Sequence[str], brought: Brought, environment:
         f"{program} is here, but not in the folder that the job starts in",
         hint=f"bring this folder along with -d ., or run in it with --here: vq submit -d . -- {rest}",
     )
+
+
+def _is_on_path(program: str, path: str) -> bool:
+    return any(os.access(os.path.join(folder, program), os.X_OK) for folder in path.split(os.pathsep) if folder)
 
 
 def absent_arguments(command: Sequence[str], brought: Brought) -> list[str]:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from vq.actions.daemon import daemon_status
-from vq.actions.place import Place, config_in_force, host_facts
-from vq.config.resolve import config_path, load
+from vq.actions.place import Place, config_in_force, config_of_file
+from vq.config.resolve import config_path
 from vq.config.values import Config
 from vq.errors import VqError
 from vq.files.copying import SPARE_BYTES
@@ -73,7 +73,7 @@ def examine(place: Place, environment: Mapping[str, str]) -> list[Finding]:
 def _configuration(environment: Mapping[str, str]) -> Finding:
     path = config_path(environment)
     try:
-        config: Config = load(environment, host_facts())
+        config: Config = config_of_file(environment)
     except VqError as error:
         return Finding(what="configuration", state="wrong", text=str(error), fix=error.hint or f"repair {path}")
     budget = f"{human_bytes(config.host.memory_max_bytes)} and {config.host.cpus} CPUs for jobs"

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from vq.config.resolve import Facts, load
 from vq.config.values import Config
 from vq.store.connection import Store, open_store
 from vq.store.folder import state_folder
 from vq.store.layout import snapshots_folder, staging_folder
 from vq.store.settings import stored_config
-
-_CPU_PERIOD_PARTS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,31 +42,12 @@ def open_place(environment: Mapping[str, str]) -> Iterator[Place]:
 def config_in_force(place: Place, environment: Mapping[str, str]) -> Config:
     """What the daemon goes by; before the first one, what it would go by."""
     stored = stored_config(place.store)
-    return load(environment, host_facts()) if stored is None else stored
+    return config_of_file(environment) if stored is None else stored
 
 
-def host_facts() -> Facts:
-    """The memory and the CPUs that this process may use: of the machine, of its groups and of its affinity."""
-    from vq.readings.meminfo import host_memory  # noqa: PLC0415 - a queue with a daemon has them stored
+def config_of_file(environment: Mapping[str, str]) -> Config:
+    """What a daemon that starts now goes by; raises `ConfigError` or `FileError`."""
+    from vq.config.resolve import load  # noqa: PLC0415 - once a daemon has run, what it resolved is stored
+    from vq.hosts.local.machine import facts  # noqa: PLC0415
 
-    return Facts(memory_bytes=host_memory().total_bytes, cpus=_cpus())
-
-
-def _cpus() -> int:
-    from vq.readings.cgroups import hierarchies  # noqa: PLC0415 - as above
-    from vq.readings.kernel import read_number, read_text  # noqa: PLC0415
-
-    cpus = len(os.sched_getaffinity(0))
-    for tree in hierarchies():
-        folder = tree.own
-        while folder == tree.mount or folder.startswith(f"{tree.mount}/"):
-            if tree.unified:
-                words = (read_text(f"{folder}/cpu.max") or "max").split()
-                quota, period = words if len(words) == _CPU_PERIOD_PARTS else ("max", "1")
-            else:
-                quota = str(read_number(f"{folder}/cpu.cfs_quota_us") or "max")
-                period = str(read_number(f"{folder}/cpu.cfs_period_us") or 1)
-            if quota.isdigit() and int(period) > 0:
-                cpus = min(cpus, max(1, int(quota) // int(period)))
-            folder = os.path.dirname(folder)
-    return cpus
+    return load(environment, facts())

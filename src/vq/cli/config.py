@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 
-from vq.actions.place import host_facts
+from vq.actions.place import config_of_file
 from vq.canonical import pretty
 from vq.cli.jobs import the_queue
 from vq.cli.options import json_option
 from vq.cli.output import Output, note
-from vq.config.resolve import config_path, load
+from vq.config.resolve import config_path
 from vq.config.values import config_document
 from vq.store.settings import stored_config
 from vq.wording import human_bytes
@@ -36,7 +36,7 @@ def config() -> None:
 @json_option
 def show(as_json: bool) -> None:  # noqa: FBT001 - click passes flags so
     """Show what is in force, and where each value came from."""
-    from_file = load(os.environ, host_facts())
+    from_file = config_of_file(os.environ)
     with the_queue() as place:
         stored = stored_config(place.store)
     found = config_document(from_file if stored is None else stored)

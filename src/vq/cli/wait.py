@@ -6,10 +6,12 @@ import click
 
 from vq.actions.waiting import TIMED_OUT
 from vq.actions.waiting import wait as wait_for
+from vq.actions.waking import absence
 from vq.canonical import pretty
 from vq.cli.jobs import the_queue
 from vq.cli.options import json_option, quiet_option
 from vq.cli.output import Output, note
+from vq.store.jobs import states
 
 
 @click.command(
@@ -33,6 +35,9 @@ def wait(jobs: tuple[str, ...], timeout: float | None, any_of_them: bool, as_jso
     """
     output = Output(json=as_json, quiet=quiet)
     with the_queue() as place:
+        absent, found = absence(place), states(place.store, jobs).values()
+        if absent is not None and any(state is not None and not state.ended for state in found):
+            note(absent)
         waited = wait_for(place, jobs, timeout_seconds=timeout, any_of_them=any_of_them)
     if output.json:
         document = [{"id": job, "state": state, "exit_code": code} for job, state, code in waited.jobs]
