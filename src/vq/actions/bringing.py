@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -104,6 +103,8 @@ def script_command(bringing: Bringing, words: Sequence[str]) -> tuple[Bringing, 
         inside = path
     else:
         bringing, inside = Bringing(script=path), os.path.basename(path)
+    if not os.path.isfile(path):
+        raise _no_script(words)
     runner = _runner(path)
     inside = f"./{inside}" if inside.startswith("-") else inside
     return bringing, (*runner, inside, *words[1:])
@@ -120,19 +121,11 @@ def _within(folder: str, path: str) -> tuple[str, str]:
         return beside, path
     if os.path.isfile(path):
         raise UsageError(f"{path} does not lie in {folder}, which is all that the job gets", hint="move it there")
-    raise _no_script(path)
+    raise _no_script([path])
 
 
 def _runner(path: str) -> tuple[str, ...]:
     """The words that run a script: those of its `#!` line, else what its ending says."""
-    try:
-        status = os.stat(path)
-    except FileNotFoundError:
-        raise _no_script(path) from None
-    except OSError as error:
-        raise UsageError(f"cannot be read: {error.strerror}", where=path) from None
-    if not stat.S_ISREG(status.st_mode):
-        raise _no_script(path)
     with reasons(path):
         descriptor = os.open(path, OPEN_FILE & ~os.O_NOFOLLOW)
         try:
@@ -153,10 +146,10 @@ def _runner(path: str) -> tuple[str, ...]:
     return _BY_ENDING[ending]
 
 
-def _no_script(path: str) -> UsageError:
+def _no_script(words: Sequence[str]) -> UsageError:
     return UsageError(
-        f"{path!r} is no file here, so it is neither a script nor an option",
-        hint=f"to run a command, put -- before it: vq submit -- {shlex.quote(path)} …",
+        f"{words[0]!r} is no file here, so it is neither a script nor an option",
+        hint=f"to run a command, put -- before it: vq submit -- {shlex.join(words)}",
     )
 
 

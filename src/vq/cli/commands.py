@@ -63,6 +63,20 @@ class Commands(click.Group):
         command: click.Command = getattr(import_module(f"vq.cli.{entry.module}"), entry.function)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the first word names; of a word that names none, the error says what it may have meant."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from difflib import get_close_matches  # noqa: PLC0415 - only a slip needs it
+
+            from vq.errors import UsageError  # noqa: PLC0415
+
+            close = get_close_matches(args[0], COMMANDS, n=1)
+            hint = f"did you mean vq {close[0]}?" if close else "vq --help lists the commands"
+            raise UsageError(f"there is no command {args[0]!r}", hint=hint)
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The section of `vq --help` that lists the commands, without loading any."""
         del ctx
@@ -84,9 +98,11 @@ def _print_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
     epilog="""Examples:
 
 \b
-  vq estimate calculation.system --input calculation.py
-  vq estimate-evaluate held-out/set.json
-  vq estimate-calibrate training/set.json -o calibration.json
+  vq submit -d . --mem-mb 4000 -- python calculation.py
+  vq queue
+  vq explain a1
+  vq logs a1 -f
+  vq kill a1
   vq COMMAND --help""",
 )
 @click.option(
