@@ -1,4 +1,4 @@
-"""What starts now: the live plan over the jobs that are known, with what the host and its jobs use."""
+"""What starts now, and what is stopped: by the live plan, and by what the host and its jobs use."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from vq.admission.plan import Look, Reservation, plan
 from vq.admission.predictor import Predictor
 from vq.admission.rules import CpuAdmission, Policy, Rules
 from vq.config.values import Config
+from vq.daemon.guard import WATCH_PERCENT, Idleness, fills, outgrown
 from vq.daemon.known import Due, Known, is_whole, running_job
 from vq.daemon.learning import learn
 from vq.hosts.local.attempts import Attempts
 from vq.hosts.local.machine import Machine
-from vq.jobs.events import Started
+from vq.jobs.events import Started, Stopping
 from vq.jobs.history_row import HistoryRow
+from vq.jobs.reasons import StopCause
 from vq.jobs.record import CPU_MILLICORES, Job
 
 FRESH_SECONDS = 0.5
@@ -56,6 +58,10 @@ class Admission:
         self._remembered = Remembered()
         self._readings: Readings | None = None
         self._read_at = 0.0
+        self._budget = config.host.memory_max_bytes
+        self._idleness = Idleness(config.host.starved_after_ms)
+        self.is_close = False
+        """Whether so much of the budget is in use that it is looked at often."""
 
     def learn(self, rows: Iterable[HistoryRow]) -> None:
         """Know runs that have just ended."""
@@ -80,10 +86,28 @@ class Admission:
             for identifier in decided.starts
         ]
 
-    def readings(self, known: Known) -> Readings:
-        """What is in use, read anew where the last reading is not fresh."""
+    def stops(self, known: Known, now_ms: int) -> list[tuple[str, Stopping]]:
+        """The running jobs that the queue itself stops now."""
+        running = known.running.values()
+        found: list[tuple[str, Stopping]] = []
+        was_close, self.is_close = self.is_close, False
+        if self._rules.policy is Policy.MEASURED and running:
+            uses = self.readings(known, fresh_seconds=0.0 if was_close else FRESH_SECONDS).uses
+            self.is_close = fills(uses, self._budget, WATCH_PERCENT)
+            job = outgrown(running, uses, self._budget)
+            if job is not None:
+                found.append(_stopping(job, now_ms, StopCause.OUTGREW))
+        if self._idleness.matters:
+            for job in running:
+                cpu_seconds = self._machine.cpu_seconds(self._attempts.folder(job))
+                if self._idleness.starved(job, cpu_seconds, now_ms):
+                    found.append(_stopping(job, now_ms, StopCause.STARVED))
+        return found
+
+    def readings(self, known: Known, *, fresh_seconds: float = FRESH_SECONDS) -> Readings:
+        """What is in use, read anew where the last reading is older than that."""
         now = time.monotonic()
-        if self._readings is None or now - self._read_at > FRESH_SECONDS:
+        if self._readings is None or now - self._read_at >= fresh_seconds:
             uses = {job.id: self._machine.use_bytes(self._attempts.folder(job)) for job in known.running.values()}
             self._readings = Readings(uses=uses, memory=self._machine.memory(uses))
             self._read_at = now
@@ -92,6 +116,7 @@ class Admission:
     def over(self, job: Job) -> None:
         """Think no longer of what an attempt uses."""
         self._machine.forget(self._attempts.folder(job))
+        self._idleness.forget(job)
 
     def _started(self, job: Job, reservation: Reservation, now_ms: int, boot_id: str) -> Started:
         place = self._attempts.place(job)
@@ -109,3 +134,7 @@ class Admission:
             stdout_path=place.stdout_path,
             stderr_path=place.stderr_path,
         )
+
+
+def _stopping(job: Job, now_ms: int, cause: StopCause) -> tuple[str, Stopping]:
+    return job.id, Stopping(at_ms=now_ms, attempt=job.life.attempt, cause=cause)

@@ -34,6 +34,8 @@ from vq.store.settings import is_draining
 
 TICK_SECONDS = 1.0
 """Everything is looked at again this often, whether anybody told of it or not."""
+CLOSE_SECONDS = 0.1
+"""While most of the memory budget is in use."""
 PRESSED_SECONDS = 0.02
 
 _log = logging.getLogger(__name__)
@@ -98,9 +100,10 @@ class Daemon:
         happened: list[tuple[str, Event]] = [(one.job, one.event) for one in requests if one.job in parts.known.jobs]
         happened += parts.watch.observe(parts.mailbox.lines(), now_ms)
         if time.monotonic() >= self._next_tick:
-            self._next_tick = time.monotonic() + TICK_SECONDS
             told = {identifier for identifier, _ in happened}
-            happened += [one for one in parts.watch.look_at_all(now_ms) if one[0] not in told]
+            seen = (*parts.watch.look_at_all(now_ms), *parts.admission.stops(parts.known, now_ms))
+            happened += [one for one in seen if one[0] not in told]
+            self._next_tick = time.monotonic() + (CLOSE_SECONDS if parts.admission.is_close else TICK_SECONDS)
             self._look = True
         if happened or requests:
             self._advance(happened, requests, now_ms)

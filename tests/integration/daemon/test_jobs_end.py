@@ -167,3 +167,31 @@ def test_a_workspace_that_cannot_be_made_ends_the_job_without_a_run(plain: Queue
     job = plain.end(identifier)
     assert (job.state, job.life.reason is not None and job.life.reason.kind) == (State.ABORTED_BY_QUEUE, "not_started")
     assert plain.history() == []
+
+
+def test_a_job_that_outgrows_its_reservation_near_the_budget_starts_again_with_its_whole_limit(queue: Queue) -> None:
+    queue.text = '[host]\nmemory_max = "300M"\n[sizing]\nmin_jobs = 3\n'
+    for _ in range(3):
+        (identifier,) = queue.submit(["true"], mem_mb=300)
+        queue.end(identifier)
+    # Where it has been before it ends at once.
+    (identifier,) = queue.submit(
+        python("import os, time\nos.mkdir('been')\nx = b'x' * (288 << 20)\ntime.sleep(600)"), mem_mb=300
+    )
+    job = queue.end(identifier)
+    assert [(attempt.state, attempt.limit_fired) for attempt in job.life.attempts] == [
+        (State.OOM_KILLED, Limit.HOST),
+        (State.FAILED, None),
+    ]
+    assert job.life.reserved_bytes == 300 * MIB
+    row = queue.history()[3]
+    assert (row["oom_killed"], row["own_cap"], row["hit_cap"], row["reserved"]) == (1, 0, 0, 256 * MIB)
+
+
+def test_a_job_that_uses_no_cpu_for_the_configured_time_starves(queue: Queue) -> None:
+    queue.text = '[host]\nstarved_after = "1s"\n'
+    (identifier,) = queue.submit(SLEEP)
+    if queue.mode == "sampled":  # its CPU time is not known while it runs
+        queue.running(identifier)
+        return
+    assert queue.end(identifier).state is State.STARVED

@@ -316,3 +316,13 @@ def test_a_reason_is_data(reason: Reason, data: dict[str, object]) -> None:
 
 def test_a_prediction_at_the_cap_says_so() -> None:
     assert decide(look(CAPS, waiting("a"))).reservations["a"].memory == Prediction(GIB, AtCap())
+
+
+def test_a_job_that_is_to_have_its_whole_limit_reserves_it_whatever_is_predicted() -> None:
+    rows = [run(memory_peak=100 * MIB) for _ in range(3)]
+    alike = {"key": KEY, "memory_cap": 3 * GIB}
+    seen = look(MEASURED, running("r", **alike, whole=True), waiting("w", **alike, whole=True), waiting("x", **alike))
+    decided = decide(seen, *rows)
+    assert decided.starts == ("x",)
+    assert decided.reservations["r"].memory == Prediction(3 * GIB, AtCap())
+    assert why(seen, *rows) == {"w": NoMemory(needs=3 * GIB, free=768 * MIB)}

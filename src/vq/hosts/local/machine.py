@@ -46,15 +46,24 @@ class Machine:
 
     def use_bytes(self, folder: str) -> int | None:
         """What the attempt in `folder` holds now without page cache; None while that cannot be told."""
-        known = self._known.get(folder)
-        if known is None:
+        found = self._find(folder)
+        if found is None:
+            return None
+        attempt, group = found
+        return _below(attempt.supervisor_pid) if group is None else group.memory_bytes()
+
+    def cpu_seconds(self, folder: str) -> float | None:
+        """The CPU time of all that ever ran in the attempt's group; None without one."""
+        found = self._find(folder)
+        return None if found is None or found[1] is None else found[1].cpu_seconds()
+
+    def _find(self, folder: str) -> tuple[Attempt, Group | None] | None:
+        if folder not in self._known:
             attempt = read_attempt(folder)
             if attempt is None:
                 return None
-            group = None if attempt.group is None else cgroups.open_group(attempt.group)
-            known = self._known[folder] = (attempt, group)
-        attempt, group = known
-        return _below(attempt.supervisor_pid) if group is None else group.memory_bytes()
+            self._known[folder] = (attempt, None if attempt.group is None else cgroups.open_group(attempt.group))
+        return self._known[folder]
 
     def forget(self, folder: str) -> None:
         """Think no longer of an attempt that is over."""

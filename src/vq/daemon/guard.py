@@ -1,0 +1,73 @@
+"""Which running jobs the queue itself stops: one that outgrew its reservation, for the others' sake, or one that idles.
+
+From 95 % of the memory budget on, the job furthest past its reservation is ended (of several the youngest), never one
+inside it, before the kernel picks one; as long as one is being ended for that, no other is. A job starves when in the
+configured time it has used less than 1 % of a core. Pure: what jobs use is an argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from vq.jobs.reasons import Kind, StopCause
+from vq.jobs.record import Job
+
+END_PERCENT = 95
+WATCH_PERCENT = 80
+"""From this percent of the budget on, what jobs use is read often."""
+IDLE_PERCENT = 1
+
+_MS = 1000
+
+
+def fills(uses: Mapping[str, int | None], budget_bytes: int, percent: int) -> bool:
+    """Whether what jobs use is that much of the budget, or more."""
+    return sum(use or 0 for use in uses.values()) * 100 >= budget_bytes * percent
+
+
+def outgrown(jobs: Collection[Job], uses: Mapping[str, int | None], budget_bytes: int) -> Job | None:
+    """The running job to end before the host's limit picks one; None when there is no need, or no job at fault."""
+    if not fills(uses, budget_bytes, END_PERCENT) or any(_cause(job) == StopCause.OUTGREW for job in jobs):
+        return None
+    past = [job for job in jobs if _past(job, uses) > 0 and _cause(job) is None]
+    return max(past, key=lambda job: (_past(job, uses), job.life.started_at_ms or 0), default=None)
+
+
+class Idleness:
+    """Since when each running job has used almost no CPU."""
+
+    def __init__(self, after_ms: int | None) -> None:
+        self._after_ms = after_ms
+        self._since: dict[str, tuple[int, float, int]] = {}
+
+    @property
+    def matters(self) -> bool:
+        """Whether jobs are stopped for it at all."""
+        return self._after_ms is not None
+
+    def starved(self, job: Job, cpu_seconds: float | None, now_ms: int) -> bool:
+        """Whether a job that has used `cpu_seconds` so far has starved; one that is paused or unknown has not."""
+        attempt, before, since_ms = self._since.get(job.id, (0, 0.0, now_ms))
+        idle_seconds = (now_ms - since_ms) / _MS
+        if cpu_seconds is None or self._after_ms is None:
+            return False
+        busy = (cpu_seconds - before) * 100 > idle_seconds * IDLE_PERCENT
+        if attempt != job.life.attempt or job.life.paused or _cause(job) is not None or busy:
+            self._since[job.id] = (job.life.attempt, cpu_seconds, now_ms)
+            return False
+        return now_ms - since_ms >= self._after_ms
+
+    def forget(self, job: Job) -> None:
+        """Think no longer of a job whose attempt is over."""
+        self._since.pop(job.id, None)
+
+
+def _past(job: Job, uses: Mapping[str, int | None]) -> int:
+    """How many bytes a job uses beyond what is reserved for it."""
+    return (uses.get(job.id) or 0) - (job.life.reserved_bytes or 0)
+
+
+def _cause(job: Job) -> str | None:
+    """What a job is being ended for; None when it is not."""
+    reason = job.life.reason
+    return reason.details["cause"] if reason is not None and reason.kind is Kind.ENDING else None

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from made_jobs import NOW, job, started
+from vq.daemon.known import MOST_OF_A_KIND, Known
+from vq.jobs.events import KillRequested, Paused, Resumed
+from vq.jobs.ids import job_id
+from vq.jobs.lifecycle import advance
+from vq.jobs.record import Array, Job, Reserve
+
+
+def known(*jobs: Job) -> Known:
+    made = Known()
+    for one in jobs:
+        made.put(one)
+    return made
+
+
+def due(made: Known, now_ms: int = NOW) -> list[str]:
+    return [waiting.id for waiting in made.due(now_ms).waiting]
+
+
+@given(st.lists(st.tuples(st.integers(-2, 2), st.integers(0, 2)), max_size=8), st.randoms())
+def test_the_order_is_priority_age_and_arrival_whatever_came_first(
+    jobs: list[tuple[int, int]], order: st.DrawFn
+) -> None:
+    made = [
+        job(job_id(place), priority=priority, queued_at_ms=NOW + age) for place, (priority, age) in enumerate(jobs, 1)
+    ]
+    expected = sorted(made, key=lambda one: (-one.work.priority, one.life.queued_at_ms))
+    shuffled = list(made)
+    order.shuffle(shuffled)  # type: ignore[attr-defined]  # it is a random.Random
+    assert due(known(*shuffled), NOW + 5) == [one.id for one in expected]
+
+
+def test_what_is_held_waits_for_a_job_or_has_a_time_to_come_is_not_due() -> None:
+    held, _ = advance(job("a1"), Paused(at_ms=NOW))
+    later = [job("a2", not_before_ms=NOW + 70), job("a3", not_before_ms=NOW + 50)]
+    made = known(held, *later)
+    assert due(made) == []
+    assert made.due(NOW).next_at_ms == NOW + 50
+    assert due(made, NOW + 60) == ["a3"]
+    made.put(advance(held, Resumed(at_ms=NOW))[0])
+    assert due(made, NOW + 70) == ["a1", "a2", "a3"]
+    assert made.due(NOW + 70).next_at_ms is None
+
+
+def test_an_array_counts_what_runs_and_what_is_due() -> None:
+    members = [job(f"a{place + 1}", array=Array(group="a1", index=place, total=4)) for place in range(4)]
+    made = known(*members, job("a9"))
+    made.at_once["a1"] = 2
+    assert due(made) == ["a1", "a2", "a9"]
+    made.put(advance(members[0], started())[0])
+    assert due(made) == ["a2", "a9"]
+    made.at_once["a1"] = None
+    assert due(made) == ["a2", "a3", "a4", "a9"]
+
+
+def test_only_the_first_of_many_equal_jobs_stand_in_a_look() -> None:
+    many = [job(job_id(place)) for place in range(1, MOST_OF_A_KIND + 9)]
+    other = job("d1000", mem_mb=7)
+    whole = job("d1001", reserve=Reserve.CAP)
+    assert due(known(*many, other, whole)) == [*(one.id for one in many[:MOST_OF_A_KIND]), "d1000", "d1001"]
+
+
+def test_an_ended_job_is_forgotten_and_a_changed_one_takes_its_new_place() -> None:
+    first, second = job("a1"), job("a2")
+    made = known(first, second)
+    made.put(replace(second, work=replace(second.work, priority=1)))
+    assert due(made) == ["a2", "a1"]
+    running, _ = advance(first, started())
+    made.put(running)
+    assert (due(made), list(made.running)) == (["a2"], ["a1"])
+    killed, _ = advance(second, KillRequested(at_ms=NOW))
+    made.put(killed)
+    assert list(made.jobs) == ["a1"]
