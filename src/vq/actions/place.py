@@ -48,6 +48,6 @@ def config_in_force(place: Place, environment: Mapping[str, str]) -> Config:
 def config_of_file(environment: Mapping[str, str]) -> Config:
     """What a daemon that starts now goes by; raises `ConfigError` or `FileError`."""
     from vq.config.resolve import load  # noqa: PLC0415 - once a daemon has run, what it resolved is stored
-    from vq.hosts.local.machine import facts  # noqa: PLC0415
+    from vq.hosts.local.facts import facts  # noqa: PLC0415
 
     return load(environment, facts())

@@ -24,8 +24,9 @@ from vq.daemon.watch import Watch
 from vq.errors import VqError
 from vq.files.staging import sweep_staging
 from vq.hosts.local.attempts import Attempts
+from vq.hosts.local.facts import facts
 from vq.hosts.local.launching import Launcher
-from vq.hosts.local.machine import Machine, facts
+from vq.hosts.local.machine import Machine
 from vq.readings import processes
 from vq.store.connection import Opener, Store, open_store
 from vq.store.folder import prepare_folder

@@ -6,23 +6,16 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from vq.admission import host
-from vq.config.resolve import Facts
 from vq.config.values import HostConfig
 from vq.errors import UsageError
 from vq.hosts.local.attempts import Enforcement, digest_of
 from vq.readings import cgroups, processes
-from vq.readings.cpus import usable_cpus
 from vq.readings.group import Group, Limits
 from vq.readings.meminfo import host_memory
 from vq.readings.pressure import memory_pressure_percent
 from vq.supervisor.folder import Attempt, read_attempt
 
 _HUNDREDTHS = 100
-
-
-def facts() -> Facts:
-    """What the host has for us: memory (bytes) within every limit above us, and the CPUs we may use."""
-    return Facts(memory_bytes=host_memory().total_bytes, cpus=usable_cpus())
 
 
 class Machine:
