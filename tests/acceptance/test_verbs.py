@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -168,6 +169,21 @@ def test_the_queue_fits_80_columns_and_nothing_steers_the_terminal(queue: Queue)
     assert queue.ok("queue", "--limit", "1", "-q") == "a2\n"
     assert "not shown: 1 PENDING" in queue.ok("queue", "--limit", "1")
     assert queue.run("queue", "--watch").returncode == 2
+
+
+def test_a_watched_queue_is_shown_again_and_again_until_an_interrupt(queue: Queue) -> None:
+    queue.ok("submit", "--name", "watched", "--", "true")
+    ours, theirs = os.openpty()
+    with subprocess.Popen(
+        [VQ, "queue", "--watch"], cwd=queue.cwd, env=queue.environment, stdout=theirs, stderr=theirs, stdin=theirs
+    ) as watching:
+        os.close(theirs)
+        shown = b""
+        while shown.count(b"watched") < 2:
+            shown += os.read(ours, 4096)
+        watching.send_signal(signal.SIGINT)
+        assert watching.wait(60) == 130
+    os.close(ours)
 
 
 def test_results_are_fetched_whole_or_not_at_all(live: Queue) -> None:

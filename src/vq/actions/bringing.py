@@ -40,11 +40,14 @@ class Bringing:
 class Brought:
     """What there is: the staged payload, or None where the job starts in an empty folder, or `here`.
 
-    `publish` makes a snapshot of the payload, and is to be called in the transaction that records the job.
+    `paths` are those of the payload's entries, `links` those of its links. `publish` makes a snapshot of the payload,
+    and is to be called in the transaction that records the job.
     """
 
     payload: Payload | None = None
     here: str | None = None
+    paths: frozenset[bytes] = frozenset()
+    links: frozenset[bytes] = frozenset()
     publish: Callable[[], object] | None = field(default=None, repr=False)
 
 
@@ -58,12 +61,18 @@ def brought(place: Place, bringing: Bringing, progress: Progress | None = None) 
         yield Brought()
         return
     from vq.files import snapshots  # noqa: PLC0415 - a job without a payload needs none of it
+    from vq.files.contents import Link  # noqa: PLC0415
     from vq.files.staging import open_staging  # noqa: PLC0415
 
     with open_staging(place.staging) as staging:
         payload = _stage(bringing, staging, place, progress)
         snapshots.make_durable(staging, payload)
-        yield Brought(payload=payload, publish=lambda: snapshots.publish(staging, payload, place.snapshots))
+        yield Brought(
+            payload=payload,
+            paths=frozenset(entry.path for entry in payload.entries),
+            links=frozenset(entry.path for entry in payload.entries if isinstance(entry, Link)),
+            publish=lambda: snapshots.publish(staging, payload, place.snapshots),
+        )
 
 
 def _stage(bringing: Bringing, staging: Staging, place: Place, progress: Progress | None) -> Payload:
@@ -160,7 +169,7 @@ def refuse_absent_program(command: Sequence[str], brought: Brought, environment:
         return
     if "/" not in program and _is_on_path(program, environment.get("PATH", os.defpath)):
         return
-    if brought.payload is not None and "/" in program and _has(brought.payload, program):
+    if "/" in program and _has(brought, program):
         return
     rest = shlex.join((program if "/" in program else f"./{program}", *command[1:]))
     raise UsageError(
@@ -180,22 +189,15 @@ def absent_arguments(command: Sequence[str], brought: Brought) -> list[str]:
     return [
         word
         for word in command[1:]
-        if not os.path.isabs(word)
-        and not word.startswith("-")
-        and os.path.isfile(word)
-        and not (brought.payload is not None and _has(brought.payload, word))
+        if not os.path.isabs(word) and not word.startswith("-") and os.path.isfile(word) and not _has(brought, word)
     ]
 
 
-def _has(payload: Payload, path: str) -> bool:
+def _has(brought: Brought, path: str) -> bool:
     """Whether a payload has an entry of this path, or may have one behind a link."""
     name = os.fsencode(os.path.normpath(path))
-    paths = {entry.path for entry in payload.entries}
-    while name and name not in paths:
+    if name in brought.paths:
+        return True
+    while name and name not in brought.links:
         name = name.rpartition(b"/")[0]
-    if not name:
-        return False
-    from vq.files.contents import Link  # noqa: PLC0415 - only payloads need it
-
-    whole = name == os.fsencode(os.path.normpath(path))
-    return whole or any(entry.path == name and isinstance(entry, Link) for entry in payload.entries)
+    return bool(name)

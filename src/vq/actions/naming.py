@@ -23,13 +23,15 @@ _REMOTE = re.compile(r'\s*\[remote "origin"\]\s*(?:[#;].*)?')
 _URL = re.compile(r"\s*url\s*=\s*(\S+)\s*")
 _MOST_BYTES = 256 * 1024
 
+_ENV_TAKES_A_VALUE = frozenset(("-u", "--unset", "-C", "--chdir"))
+
 
 def name_of(command: Sequence[str]) -> str:
     """The name of a job that runs `command`."""
     program, rest = _base(command[0]), list(command[1:])
     if program == "env":
         while rest and (rest[0].startswith("-") or "=" in rest[0]):
-            rest.pop(0)
+            del rest[: 2 if rest[0] in _ENV_TAKES_A_VALUE else 1]
         return name_of(rest) if rest else program
     for interpreter, takes_code in _INTERPRETERS:
         if interpreter.fullmatch(program):

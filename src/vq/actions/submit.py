@@ -20,6 +20,7 @@ from vq.actions.orders import ArrayOrder, Order
 from vq.actions.place import Place, config_in_force
 from vq.config.values import Config
 from vq.errors import UsageError
+from vq.files.documents import reasons
 from vq.jobs.intent import Asked, check_key, intent_digest
 from vq.jobs.record import Array, Identity, Job, Reserve, State, Work, new_job
 from vq.jobs.times import moment_ms
@@ -172,7 +173,8 @@ def _asked(one: _Prepared, having: Brought) -> Asked:
 def _submissions(
     prepared: Sequence[_Prepared], having: Brought, request: Request, environment: Mapping[str, str]
 ) -> list[Submission]:
-    repository = repository_of(request.bringing.folder or ".")
+    with reasons("the current folder"):
+        repository = repository_of(request.bringing.folder or ".")
     submitter = _submitter()
     queued_at_ms = time.time_ns() // 1_000_000
     environments: dict[tuple[bool, tuple[tuple[str, str], ...]], dict[str, str]] = {}
