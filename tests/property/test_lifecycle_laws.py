@@ -177,8 +177,9 @@ def test_no_end_stands_in_the_table() -> None:
 
 
 def ready(job: Job) -> Job:
-    """The job, free to start: it waits for nobody."""
-    return replace(job, life=replace(job.life, waiting_for=(), eligible_at_ms=job.life.queued_at_ms))
+    """The job, free to start: it waits for nobody and for no time."""
+    life = replace(job.life, waiting_for=(), eligible_at_ms=job.life.queued_at_ms)
+    return replace(job, work=replace(job.work, not_before_ms=None), life=life)
 
 
 def attempted(job: Job, result: Result) -> Job:
