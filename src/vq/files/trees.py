@@ -127,6 +127,8 @@ def remove_tree(name: bytes, within: int) -> None:
 def _move_up(name: bytes, root: int) -> None:
     with closing_descriptor(_open_writable(name, root)) as folder:
         for inner in _folders_left(folder):
+            # Who moves a folder must be allowed to write to it.
+            os.close(_open_writable(inner, folder))
             os.rename(inner, secrets.token_hex(16), src_dir_fd=folder, dst_dir_fd=root)
     os.rmdir(name, dir_fd=root)
 
