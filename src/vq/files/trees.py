@@ -63,9 +63,10 @@ class Copier:
                 case Met() if stat.S_ISLNK(step.status.st_mode):
                     return _copy_link(step, within)
                 case Met():
-                    return self._copy_file(step, within)
+                    return self.copy_file(step, within)
 
-    def _copy_file(self, step: Met, within: int) -> File:
+    def copy_file(self, step: Met, within: int) -> File:
+        """The entry of the regular file met, copied into the open folder `within`; raises `FileError`, `OSError`."""
         with closing_descriptor(open_regular(step.name, step.within)) as source:
             status = os.fstat(source)
             with closing_descriptor(os.open(step.name, NEW_FILE, 0o600, dir_fd=within)) as target:
