@@ -133,10 +133,14 @@ class Watch:
         """What happened to any attempt, told or not."""
         happened: dict[str, Event] = {}
         for job in list(self._known.running.values()):
-            if job.id in self._adrift:
-                self._look_at_adrift(job, happened, now_ms)
-            elif job.id not in self._left_over:
-                self._note(happened, job, self._ended(job, self._attempts.result(job)))
+            try:
+                if job.id in self._adrift:
+                    self._look_at_adrift(job, happened, now_ms)
+                elif job.id not in self._left_over:
+                    self._note(happened, job, self._ended(job, self._attempts.result(job)))
+            except OSError as error:
+                # What is wrong with one attempt is not to hold up the others.
+                _log.warning("%s cannot be looked at: %s", job.id, error)
         return list(happened.items())
 
     def _look_at_adrift(self, job: Job, happened: dict[str, Event], now_ms: int) -> None:

@@ -12,6 +12,7 @@ from vq.config.values import HostConfig
 from vq.errors import UsageError
 from vq.hosts.local.attempts import Enforcement, digest_of
 from vq.readings import cgroups, processes
+from vq.readings.cpus import usable_cpus
 from vq.readings.group import Group, Limits
 from vq.readings.meminfo import host_memory
 from vq.readings.pressure import memory_pressure_percent
@@ -22,7 +23,7 @@ _HUNDREDTHS = 100
 
 def facts() -> Facts:
     """What the host has for us: memory (bytes) within every limit above us, and the CPUs we may use."""
-    return Facts(memory_bytes=host_memory().total_bytes, cpus=len(os.sched_getaffinity(0)))
+    return Facts(memory_bytes=host_memory().total_bytes, cpus=usable_cpus())
 
 
 class Machine:
@@ -35,7 +36,8 @@ class Machine:
                 f"host.enforcement {config.enforcement!r} is not to be had yet",
                 hint=f"choose one of {', '.join(cgroups.ENFORCEMENTS)}",
             )
-        cgroups.move_into_leaf()
+        if config.enforcement != "sampled":
+            cgroups.move_into_leaf()
         name = f"vq-{digest_of(state_folder)}.slice"
         limits = Limits(memory_bytes=config.memory_max_bytes, cpus=config.cpus)
         self._parent: Group | None = cgroups.make_parent(name, config.enforcement, limits)
@@ -80,10 +82,10 @@ class Machine:
         )
 
     def close(self) -> None:
-        """Remove the parent group unless something runs in it."""
-        if self._parent is not None:
+        """Remove the parent group unless any group is in it: an empty one may be about to be joined."""
+        for path in self._parent.paths.folders.values() if self._parent is not None else ():
             with suppress(OSError):
-                self._parent.remove()
+                os.rmdir(path)
 
 
 def _below(supervisor_pid: int) -> int | None:
