@@ -3,8 +3,7 @@
     python benchmarks/store.py [--ended 100000] [--pending 10000] [--folder DIR]
 
 Every figure is a median of wall time and of CPU time, in milliseconds: on a busy machine the second says more. Floor:
-a commit of one row by SQLite alone, with the same
-settings, which is what a durable acknowledgement costs on this disk.
+a commit of one row by SQLite alone, with the same settings, which is what a durable acknowledgement costs on this disk.
 """
 
 from __future__ import annotations

@@ -107,27 +107,34 @@ _moments = st.integers(NOW, NOW + 10_000_000)
 _attempts = st.integers(1, 4)
 _names = st.text(min_size=1, max_size=8)
 
-results = st.builds(
+_any_result = st.builds(
     Result,
     exit_code=st.integers(0, 255),
     signal=st.none() | st.integers(1, 64),
     stopped_by=st.none() | st.sampled_from(StopCause),
     limit_fired=st.none() | st.sampled_from(Limit),
-    exec_error=st.none() | st.none() | st.just("no such file"),
+    exec_error=st.none() | st.just("no such file"),
     own_cap=st.none() | st.booleans(),
     hit_cap=st.none() | st.booleans(),
     paused_ms=st.none() | st.integers(0, 10_000),
     usage=st.none() | st.just({"job_peak_bytes": 5 * MIB, "average_cpu_millicores": 999.6}),
 )
+results = st.one_of(
+    st.builds(Result, exit_code=st.integers(0, 2)),
+    st.builds(Result, exit_code=st.just(137), limit_fired=st.sampled_from(Limit)),
+    _any_result,
+)
+
+_starts = st.builds(
+    started,
+    _moments,
+    st.sampled_from((50, 100, 200)),
+    basis=st.none() | st.just({"kind": "job", "runs": 4}),
+)
+_ends = st.builds(Ended, at_ms=_moments, attempt=_attempts, result=results, requeue_outgrown=st.booleans())
 
 events: st.SearchStrategy[Event] = st.one_of(
-    st.builds(
-        started,
-        _moments,
-        st.sampled_from((50, 100, 200)),
-        basis=st.none() | st.just({"kind": "job", "runs": 4}),
-    ),
-    st.builds(Ended, at_ms=_moments, attempt=_attempts, result=results, requeue_outgrown=st.booleans()),
+    *[_starts, _ends] * 4,
     st.builds(KillRequested, at_ms=_moments, at_once=st.booleans()),
     st.builds(Paused, at_ms=_moments),
     st.builds(Resumed, at_ms=_moments),

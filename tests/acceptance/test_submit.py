@@ -115,6 +115,25 @@ def test_an_array_and_a_list_are_accepted_whole(queue: Queue) -> None:
     assert (own["command"], own["mem_mb"], own["wall_time_seconds"], own["tags"]) == (["x"], 7, 5400, ["own"])
 
 
+def test_a_list_is_refused_at_the_line_that_is_wrong(queue: Queue) -> None:
+    queue.ok("queue")
+    for line, said in (
+        ('{"command": ["x"], "memory": 5}', "memory"),
+        ('{"command": ["x"], "mem-mb": "5"}', "mem-mb"),
+        ('{"command": []}', "command"),
+        ('{"command": ["x"], "command": ["y"]}', "once"),
+        ("echo 'open", "quot"),
+        ("echo a && b", "shell"),
+    ):
+        (queue.cwd / "list").write_text(f"true\n{line}\n")
+        ended = queue.run("submit", "--from-file", "list")
+        assert ended.returncode in (1, 2)
+        assert ended.stderr.startswith("vq: error: list:2: ")
+        assert said in ended.stderr
+    (queue.cwd / "list").write_text("\n# nothing\n")
+    queue.refused("submit", "--from-file", "list", status=1)
+
+
 def test_the_environment_is_kept_apart_and_shown_when_asked_for(queue: Queue) -> None:
     queue.run("submit", "--env", "A=1", "--", "true", MARK="x", VQ_ATTEMPT="of another job")
     queue.ok("submit", "--clean-env", "--env", "A=2", "--", "true")

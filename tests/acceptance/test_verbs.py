@@ -231,6 +231,26 @@ def test_a_purge_removes_what_no_job_needs_and_keeps_the_history(live: Queue) ->
     assert (again["jobs"], again["existing"]) == ([{"id": "a1", "state": None}], True)
 
 
+def test_what_was_purged_cannot_start_again_and_what_was_left_over_goes(live: Queue) -> None:
+    (live.cwd / "f.py").write_text("")
+    live.ok("submit", "--wait", "f.py")
+    left_over = live.state / "snapshots" / ("0" * 64)
+    left_over.mkdir()
+    live.ok("purge", "--older-than", "0s", "--yes")
+    assert not left_over.exists()
+    ended = live.run("resubmit", "a1")
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert "the payload of a1 was purged" in ended.stderr
+
+
+def test_an_element_that_is_submitted_anew_keeps_its_index(queue: Queue) -> None:
+    queue.ok("submit", "--array", "3", "--depends-on-any", queue.ok("submit", "--", "true").strip(), "--", "true")
+    assert queue.ok("resubmit", "a3") == "a5\n"
+    again = json.loads(queue.ok("status", "a5", "--show-env", "--json"))
+    assert (again["array"], again["depends_on"], again["parent"]) == (None, [], "a3")
+    assert (again["environment"]["VQ_ARRAY_INDEX"], again["environment"]["VQ_ARRAY_TOTAL"]) == ("1", "3")
+
+
 def test_what_was_measured_is_summed_up_and_collected(live: Queue) -> None:
     (live.cwd / "estimate.json").write_text(json.dumps(receipt(2**30)))
     submit = ("submit", "--wait", "--mem-mb", "200", "--estimate", "estimate.json", "--name", "n", "--")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -22,16 +23,26 @@ from vq.jobs.effects import (
     TakePlace,
     WriteHistoryRow,
 )
-from vq.jobs.events import Ended, Event, KillRequested, Result, Started
+from vq.jobs.events import Ended, Event, HostRebooted, KillRequested, Lost, Result, Started, Stopping
 from vq.jobs.lifecycle import TABLE, TransitionError, advance, dependency_event, repairs
 from vq.jobs.record import Job, Limit, MemorySource, Need, Reserve, State
 
 steps = st.lists(events, max_size=12)
 
 
+def aimed(job: Job, event: Event) -> Event:
+    """Most events as they would come to this job: of the attempt that runs, and not before its time."""
+    if isinstance(event, Started):
+        return replace(event, at_ms=max(event.at_ms, job.life.eligible_at_ms or 0))
+    if isinstance(event, Ended | Stopping | Lost | HostRebooted) and event.attempt > 1:
+        return replace(event, attempt=job.life.attempt)
+    return event
+
+
 def life(job: Job, happened: list[Event]) -> Iterator[tuple[Job, Event, Job, tuple[Effect, ...]]]:
     """Every step that the table takes: the job before, the event, the job after, and what follows."""
-    for event in happened:
+    for drawn in happened:
+        event = aimed(job, drawn)
         try:
             after, effects = advance(job, event)
         except TransitionError:
@@ -80,6 +91,7 @@ def test_what_is_reserved_is_what_runs(job: Job, happened: list[Event]) -> None:
             assert after.life.reserved_bytes is not None
             assert not after.life.held
             assert not after.life.waiting_for
+            assert after.life.eligible_at_ms is not None
 
 
 @given(jobs, steps)
@@ -162,3 +174,57 @@ def test_no_end_stands_in_the_table() -> None:
     assert set(TABLE) == {State.PENDING, State.RUNNING}
     assert KillRequested in TABLE[State.PENDING]
     assert KillRequested in TABLE[State.RUNNING]
+
+
+def ready(job: Job) -> Job:
+    """The job, free to start: it waits for nobody and for no time."""
+    life = replace(job.life, waiting_for=(), eligible_at_ms=job.life.queued_at_ms)
+    return replace(job, work=replace(job.work, not_before_ms=None), life=life)
+
+
+def attempted(job: Job, result: Result) -> Job:
+    """The job after one more attempt, with its whole limit reserved, that ended with `result`."""
+    begin = job.life.eligible_at_ms or 0
+    job, _ = advance(job, started(begin, job.work.mem_mb))
+    job, _ = advance(job, Ended(at_ms=begin + 1, attempt=job.life.attempt, result=result))
+    return job
+
+
+@given(jobs)
+def test_a_job_that_always_fails_is_tried_as_often_as_was_asked(job: Job) -> None:
+    job = ready(job)
+    while not job.state.ended:
+        assert job.life.attempt <= job.work.retry
+        job = attempted(job, Result(exit_code=1))
+    assert job.state is State.FAILED
+    assert job.life.attempt == job.work.retry + 1
+
+
+@given(jobs, st.sampled_from(Limit))
+def test_a_job_that_always_meets_a_limit_is_tried_at_most_once_more(job: Job, limit: Limit) -> None:
+    larger = job.work.oom_retry_mb is not None and job.work.oom_retry_mb > job.work.mem_mb
+    job = ready(job)
+    while not job.state.ended:
+        assert job.life.attempt <= 1
+        job = attempted(job, Result(exit_code=137, limit_fired=limit))
+    assert job.state is State.OOM_KILLED
+    assert job.life.attempt == 1 + (larger if limit is Limit.JOB else True)
+
+
+@given(jobs, results)
+def test_a_job_that_was_to_be_killed_ends_with_its_attempt(job: Job, result: Result) -> None:
+    begun, _ = advance(ready(job), started(job.life.queued_at_ms, job.work.mem_mb))
+    asked, _ = advance(begun, KillRequested(at_ms=job.life.queued_at_ms))
+    over, _ = advance(asked, Ended(at_ms=job.life.queued_at_ms + 1, attempt=1, result=result))
+    assert over.state.ended
+
+
+@given(jobs, st.integers(0, 100))
+def test_after_the_host_s_limit_the_whole_of_its_own_is_reserved(job: Job, reserved_mb: int) -> None:
+    waiting = attempted(ready(job), Result(exit_code=137, limit_fired=Limit.HOST))
+    event = started((waiting.life.eligible_at_ms or 0) + 1, reserved_mb)
+    if reserved_mb == waiting.work.mem_mb:
+        assert advance(waiting, event)[0].life.reserved_bytes == waiting.work.cap_bytes
+    else:
+        with pytest.raises(TransitionError, match="expected exactly"):
+            advance(waiting, event)

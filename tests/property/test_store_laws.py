@@ -78,12 +78,13 @@ class TwoConnections(RuleBasedStateMachine):
 
     @rule(place=which, identifier=jobs, event=_events)
     def happen(self, place: int, identifier: str, event: Event) -> None:
+        expected, refused = self.known[identifier], False
         try:
-            expected, _ = advance(self.known[identifier], event)
+            expected, _ = advance(expected, event)
         except TransitionError:
-            expected = self.known[identifier]
+            refused = True
         done = advance_jobs(self._store(place), [(identifier, event)])
-        assert bool(done.refused) is (expected is self.known[identifier] and bool(done.refused))
+        assert bool(done.refused) is refused
         assert done.jobs[identifier] == expected
         self.rows += len(done.rows)
         self.known.update(done.jobs)

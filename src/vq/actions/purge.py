@@ -41,7 +41,7 @@ def purge(place: Place, before_ms: int, *, records: bool, for_real: bool) -> Pur
             purged = _purged(place, candidates, kept, records=records)
             if records:
                 delete_records(connection, [candidate.job for candidate in candidates])
-            for payload in _payloads(place, candidates, kept):
+            for payload in _payloads(place, kept):
                 withdraw(staging, payload, place.snapshots)
         for candidate in candidates:
             _remove_files(place, candidate, kept)
@@ -49,7 +49,7 @@ def purge(place: Place, before_ms: int, *, records: bool, for_real: bool) -> Pur
 
 
 def _purged(place: Place, candidates: list[Candidate], kept: Kept, *, records: bool) -> Purged:
-    payloads = _payloads(place, candidates, kept)
+    payloads = _payloads(place, kept)
     workspaces = {candidate.job for candidate in candidates if _workspace(place, candidate, kept) is not None}
     touched = [
         candidate.job
@@ -67,9 +67,12 @@ def _purged(place: Place, candidates: list[Candidate], kept: Kept, *, records: b
     )
 
 
-def _payloads(place: Place, candidates: list[Candidate], kept: Kept) -> list[str]:
-    digests = {candidate.payload_sha256 for candidate in candidates} - kept.payloads
-    return sorted(digest for digest in digests if digest is not None and os.path.isdir(f"{place.snapshots}/{digest}"))
+def _payloads(place: Place, kept: Kept) -> list[str]:
+    """The snapshots that nobody needs, also those of submissions that could not be recorded in the end."""
+    if not os.path.isdir(place.snapshots):
+        return []
+    with reasons(place.snapshots):
+        return sorted(set(os.listdir(place.snapshots)) - kept.payloads)
 
 
 def _workspace(place: Place, candidate: Candidate, kept: Kept) -> str | None:

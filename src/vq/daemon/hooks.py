@@ -15,6 +15,7 @@ import time
 from collections import deque
 from collections.abc import Iterable
 
+from vq.errors import UsageError
 from vq.store.connection import Store
 from vq.store.jobs import full_record, hook_ran
 
@@ -59,7 +60,7 @@ class Hooks:
             job = self._due.popleft()
             try:
                 self._running[job] = (self._start(store, job), now + LONGEST_SECONDS)
-            except OSError as error:
+            except (OSError, UsageError) as error:  # the record may have been purged
                 _log.warning("%s: the end hook cannot be run: %s", job, error)
                 ran.append(job)
         if ran:

@@ -15,7 +15,7 @@ from vq.admission.history import Key
 from vq.jobs.ids import sequence_of
 from vq.jobs.record import Job, Reserve, State
 
-MOST_OF_A_KIND = 64
+MOST_OF_A_KIND = 16
 """So many jobs that nothing tells apart stand in one look: the first of them that does not fit speaks for the rest."""
 
 Place = tuple[int, int, int]
@@ -23,10 +23,14 @@ Place = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Due:
-    """Jobs that may start, in order, as admission sees them; and when the next one may (ms, None: open)."""
+    """Jobs that may start, in order, as admission sees them; and when the next one may (ms, None: open).
+
+    `is_cut` says that more of a kind wait than stand here.
+    """
 
     waiting: tuple[plan.Waiting, ...]
     next_at_ms: int | None
+    is_cut: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +78,7 @@ class Known:
         kinds: Counter[tuple[Key, str, int, int, bool]] = Counter()
         waiting: list[plan.Waiting] = []
         next_at_ms: int | None = None
+        is_cut = False
         for place in self._order:
             entry = self._entries[place]
             at_ms = entry.eligible_at_ms
@@ -81,10 +86,12 @@ class Known:
                 continue
             if at_ms > now_ms:
                 next_at_ms = at_ms if next_at_ms is None else min(next_at_ms, at_ms)
-            elif kinds[entry.kind] < MOST_OF_A_KIND and self._admits(entry.group, running):
+            elif kinds[entry.kind] >= MOST_OF_A_KIND:
+                is_cut = True
+            elif self._admits(entry.group, running):
                 kinds[entry.kind] += 1
                 waiting.append(entry.waiting)
-        return Due(waiting=tuple(waiting), next_at_ms=next_at_ms)
+        return Due(waiting=tuple(waiting), next_at_ms=next_at_ms, is_cut=is_cut)
 
     def _admits(self, group: str | None, running: Counter[str]) -> bool:
         """Whether an array lets one more of it run, which is counted then."""

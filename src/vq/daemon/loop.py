@@ -147,7 +147,6 @@ class Daemon:
         for refused in advanced.refused:
             _log.info("%s", refused)
         self._absorb(advanced.jobs.values())
-        self._look = True
         self._act(advanced.acts)
 
     def _absorb(self, jobs: Iterable[Job]) -> None:
@@ -176,10 +175,11 @@ class Daemon:
 
     def _starts(self, now_ms: int) -> Happened:
         parts = self._parts
-        self._look = False
         due = parts.known.due(now_ms)
         self._next_due_ms = due.next_at_ms
-        return () if self._draining else parts.admission.starts(parts.known, due, now_ms, parts.boot_id)
+        starts = [] if self._draining else parts.admission.starts(parts.known, due, now_ms, parts.boot_id)
+        self._look = due.is_cut and bool(starts)
+        return starts
 
     def _put(self, job: Job) -> None:
         array = job.work.array

@@ -27,6 +27,7 @@ from vq.hosts.local.attempts import Attempts
 from vq.hosts.local.facts import facts
 from vq.hosts.local.launching import Launcher
 from vq.hosts.local.machine import Machine
+from vq.hosts.local.preparing import Preparing
 from vq.readings import processes
 from vq.store.connection import Opener, Store, open_store
 from vq.store.folder import prepare_folder
@@ -90,6 +91,8 @@ def opened(state_folder: str, store: Store, config: Config, clock_ms: Callable[[
         stack.callback(mailbox.close)
         launcher = Launcher()
         stack.callback(launcher.close)
+        preparing = Preparing(lambda: wake(state_folder))
+        stack.callback(preparing.close)
         hooks = Hooks(config.on_end, hooks_due(store) if config.on_end else ())
         stack.callback(hooks.close)
         attempts, known, boot_id = Attempts(state_folder), Known(), processes.boot_id()
@@ -101,7 +104,7 @@ def opened(state_folder: str, store: Store, config: Config, clock_ms: Callable[[
             attempts=attempts,
             machine=machine,
             launcher=launcher,
-            watch=Watch(attempts, launcher, known, boot_id=boot_id, requeue=requeue),
+            watch=Watch(attempts, (launcher, preparing), known, boot_id=boot_id, requeue=requeue),
             admission=Admission(config, predictor_of(config, rows_in_order(store)), machine, attempts),
             hooks=hooks,
             mailbox=mailbox,
@@ -115,13 +118,18 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
+def wake(state_folder: str) -> None:
+    """Have the daemon of a state folder look at what is new, if there is one."""
+    tell(wake_path(state_folder), "wake")
+
+
 def _stopped_by_signals(state_folder: str) -> Callable[[], bool]:
     """Whether a signal has asked to stop; the signal also wakes the loop."""
     heard: list[int] = []
 
     def hear(number: int, _: FrameType | None) -> None:
         heard.append(number)
-        tell(wake_path(state_folder), "stop")
+        wake(state_folder)
 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, hear)

@@ -18,6 +18,7 @@ from vq.daemon.known import Known
 from vq.errors import VqError
 from vq.hosts.local.attempts import Attempts, Enforcement, NotBegun, Running, Unwatched
 from vq.hosts.local.launching import Gone, Launcher
+from vq.hosts.local.preparing import Preparing
 from vq.hosts.local.receipt import leave_receipt
 from vq.hosts.local.results import Finished
 from vq.jobs.effects import FreezeAttempt, StopAttempt, ThawAttempt
@@ -40,9 +41,11 @@ _log = logging.getLogger(__name__)
 class Watch:
     """Looks after every attempt that runs; `requeue` is whether one that the host's limit ended starts again."""
 
-    def __init__(self, attempts: Attempts, launcher: Launcher, known: Known, *, boot_id: str, requeue: bool) -> None:
+    def __init__(
+        self, attempts: Attempts, starting: tuple[Launcher, Preparing], known: Known, *, boot_id: str, requeue: bool
+    ) -> None:
         self._attempts = attempts
-        self._launcher = launcher
+        self._launcher, self._preparing = starting
         self._known = known
         self._boot_id = boot_id
         self._requeue = requeue
@@ -63,13 +66,16 @@ class Watch:
 
     def start(self, job: Job, environment: Mapping[str, str] | None, enforcement: Enforcement) -> None:
         """Start the attempt of a job that runs, unless it has begun; may be done again."""
+        attempt = (job.id, job.life.attempt)
+        if self._attempts.must_copy(job):
+            self._preparing.begin(
+                attempt, lambda progress: self._attempts.prepare(job, environment, enforcement, progress)
+            )
+            return
         try:
-            if self._attempts.prepare(job, environment, enforcement):
-                self._launch(job)
-            else:
-                self._adrift[job.id] = None
+            self._prepared(attempt, self._attempts.prepare(job, environment, enforcement))
         except (VqError, OSError) as error:
-            self._failed[job.id] = str(error)
+            self._prepared(attempt, str(error))
 
     def signal(self, job: Job, act: Signal) -> None:
         """Tell the supervisor what is wanted, as soon as it listens; may be done again."""
@@ -107,6 +113,8 @@ class Watch:
         """What happened to attempts that told of it, or that we are waiting on."""
         for identifier in list(self._unheard):
             self._tell(self._known.running[identifier])
+        for attempt, came_to in self._preparing.finished():
+            self._prepared(attempt, came_to)
         happened: dict[str, Event] = {}
         for line in lines:
             named = self._attempts.named(line)
@@ -125,10 +133,14 @@ class Watch:
         """What happened to any attempt, told or not."""
         happened: dict[str, Event] = {}
         for job in list(self._known.running.values()):
-            if job.id in self._adrift:
-                self._look_at_adrift(job, happened, now_ms)
-            elif job.id not in self._left_over:
-                self._note(happened, job, self._ended(job, self._attempts.result(job)))
+            try:
+                if job.id in self._adrift:
+                    self._look_at_adrift(job, happened, now_ms)
+                elif job.id not in self._left_over:
+                    self._note(happened, job, self._ended(job, self._attempts.result(job)))
+            except OSError as error:
+                # What is wrong with one attempt is not to hold up the others.
+                _log.warning("%s cannot be looked at: %s", job.id, error)
         return list(happened.items())
 
     def _look_at_adrift(self, job: Job, happened: dict[str, Event], now_ms: int) -> None:
@@ -176,6 +188,18 @@ class Watch:
                 self._failed[job.id] = said
         else:
             self._launch(job)
+
+    def _prepared(self, attempt: tuple[str, int], came_to: bool | str) -> None:  # noqa: FBT001 - an answer or an error
+        """Go on with an attempt: everything is in place, or it has begun already, or this error stood in the way."""
+        job = self._known.running.get(attempt[0])
+        if job is None or job.life.attempt != attempt[1]:
+            return
+        if isinstance(came_to, str):
+            self._failed[job.id] = came_to
+        elif came_to:
+            self._launch(job)
+        else:
+            self._adrift[job.id] = None
 
     def _launch(self, job: Job) -> None:
         path = self._attempts.spec_path(job)

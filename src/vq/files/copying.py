@@ -7,12 +7,12 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from vq.files.documents import KIB, MIB, FileError
+from vq.files.documents import MIB, FileError
 from vq.files.linux import clone
 from vq.wording import human_bytes
 
 SPARE_BYTES = 64 * MIB
-CHUNK_BYTES = 512 * KIB
+CHUNK_BYTES = MIB
 
 Progress = Callable[[int, int], None]
 """Told of a long copy as it goes on: the bytes done and the bytes in all."""

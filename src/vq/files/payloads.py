@@ -49,7 +49,8 @@ def stage_folder(
     with _inside(path), closing_descriptor(os.open(_bare(path), OPEN_FOLDER)) as source:
         forbidden = [os.fstat(staging.folder)]
         if state_folder is not None:
-            forbidden.append(os.stat(state_folder))
+            with reasons(state_folder):
+                forbidden.append(os.stat(state_folder))
         _refuse_state(os.fstat(source), forbidden)
         meter = Meter(total_bytes=_measure(source, forbidden, staging), progress=progress)
         return _copy(source, staging, forbidden, meter)
@@ -91,10 +92,10 @@ def stage_file(staging: Staging, path: str, *, progress: Progress | None = None)
             refuse_special(status.st_mode)
             refuse_full_disk(staging.folder, status.st_size)
             meter = Meter(total_bytes=status.st_size, progress=progress)
-            with Copier(target=staging.tree, fill=copy_and_hash, meter=meter) as copier:
-                entry = copier.take(Met(path=raw, name=raw, status=status, within=within))
+            copier = Copier(target=staging.tree, fill=copy_and_hash, meter=meter)
+            entry = copier.copy_file(Met(path=raw, name=raw, status=status, within=within), staging.tree)
             meter.finish()
-            return _payload([entry] if entry else [], [])
+            return _payload([entry], [])
 
 
 def stage_nothing() -> Payload:

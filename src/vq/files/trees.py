@@ -63,9 +63,10 @@ class Copier:
                 case Met() if stat.S_ISLNK(step.status.st_mode):
                     return _copy_link(step, within)
                 case Met():
-                    return self._copy_file(step, within)
+                    return self.copy_file(step, within)
 
-    def _copy_file(self, step: Met, within: int) -> File:
+    def copy_file(self, step: Met, within: int) -> File:
+        """The entry of the regular file met, copied into the open folder `within`; raises `FileError`, `OSError`."""
         with closing_descriptor(open_regular(step.name, step.within)) as source:
             status = os.fstat(source)
             with closing_descriptor(os.open(step.name, NEW_FILE, 0o600, dir_fd=within)) as target:
@@ -127,6 +128,8 @@ def remove_tree(name: bytes, within: int) -> None:
 def _move_up(name: bytes, root: int) -> None:
     with closing_descriptor(_open_writable(name, root)) as folder:
         for inner in _folders_left(folder):
+            # Who moves a folder must be allowed to write to it.
+            os.close(_open_writable(inner, folder))
             os.rename(inner, secrets.token_hex(16), src_dir_fd=folder, dst_dir_fd=root)
     os.rmdir(name, dir_fd=root)
 

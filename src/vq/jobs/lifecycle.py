@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from vq.errors import VqError
-from vq.jobs.again import next_attempt, successor
+from vq.jobs.again import LONGEST_BACKOFF_MS, next_attempt, successor
 from vq.jobs.effects import (
     Act,
     Effect,
@@ -86,6 +86,24 @@ def repairs(job: Job) -> tuple[Act, ...]:
     return tuple(acts)
 
 
+def waits_for(job: Job, now_ms: int) -> Reason | None:
+    """What keeps a pending job from being started, whatever room there is; None where nothing does.
+
+    In the order of admission: held, not_before, dependency, retry. A clock that was set back holds up no retry: what
+    seems further away than any back-off is not waited for.
+    """
+    life, reason, not_before_ms = job.life, job.life.reason, job.work.not_before_ms
+    if life.held:
+        return Reason(kind=Kind.HELD)
+    if not_before_ms is not None and not_before_ms > now_ms:
+        return Reason(kind=Kind.NOT_BEFORE, details={"at": not_before_ms})
+    if life.waiting_for:
+        return Reason(kind=Kind.DEPENDENCY, details={"job": life.waiting_for[0], "state": None})
+    if reason is not None and reason.kind is Kind.RETRY and 0 < reason.details["at"] - now_ms <= LONGEST_BACKOFF_MS:
+        return reason
+    return None
+
+
 def dependency_event(job: Job, on: str, state: State, at_ms: int) -> DependencyMet | DependencyFailed:
     """What the end of the job `on` in `state` means for a job that depends on it."""
     needs = [dependency.kind for dependency in job.work.depends_on if dependency.job == on]
@@ -96,10 +114,9 @@ def dependency_event(job: Job, on: str, state: State, at_ms: int) -> DependencyM
 
 def _started(job: Job, event: Started) -> Advanced:
     life, cap_bytes = job.life, job.work.cap_bytes
-    if life.held or life.eligible_at_ms is None or life.eligible_at_ms > event.at_ms:
-        raise TransitionError(
-            "is not to start now: it is held, waits for a job, or its time has not come", where=job.id
-        )
+    waits = waits_for(job, event.at_ms)
+    if waits is not None:
+        raise TransitionError(f"is not to start now: {waits.text}", where=job.id)
     whole = life.outgrew or job.work.reserve is Reserve.CAP
     if not (cap_bytes if whole else 0) <= event.reserved_bytes <= cap_bytes:
         raise TransitionError(

@@ -175,10 +175,11 @@ class Work:
 class Life:
     """How far a job has come.
 
-    `waiting_for` are the jobs it still depends on; `eligible_at_ms` is from when on it may start, None while that is
-    open because it waits for a job. `finished_at_ms` is when the command ended, None where nobody saw that;
-    `settled_at_ms` is when the queue recorded the end, always known of an ended job. `basis` is None where admission
-    goes by caps. `paused_ms` is of the attempt that runs or ran last, up to `paused_at_ms` while it is paused.
+    `waiting_for` are the jobs it still depends on; `eligible_at_ms` is from when on nothing but room keeps it from
+    starting, also in the future, and None while it waits for a job. `finished_at_ms` is when the command ended, None
+    where nobody saw that; `settled_at_ms` is when the queue recorded the end, always known of an ended job. `basis` is
+    None where admission goes by caps. `paused_ms` is of the attempt that runs or ran last, up to `paused_at_ms` while
+    it is paused.
     """
 
     state: State

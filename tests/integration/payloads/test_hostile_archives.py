@@ -367,3 +367,42 @@ def test_no_archive_has_no_members_is_an_empty_payload(tmp_path: Path) -> None:
     archive = tmp_path / "archive"
     archive.write_bytes(packed([], "gz"))
     assert staged_archive(tmp_path / "staging", archive).entries == ()
+
+
+def test_what_lies_behind_the_archive_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vq.files.streams.MOST_STREAM_BYTES", 2**21)
+    archive = tmp_path / "archive"
+    archive.write_bytes(gzip.compress(packed([LINE]) + bytes(2**20)))
+    assert len(staged_archive(tmp_path / "staging", archive).entries) == 1
+    for compression in PACKERS:
+        archive.write_bytes(PACKERS[compression](packed([LINE]) + bytes(2**21)))
+        with pytest.raises(FileError, match="archive: unpacks to more than 2 MiB"):
+            staged_archive(tmp_path / "staging", archive)
+
+
+def test_members_of_many_folders_in_any_order(tmp_path: Path) -> None:
+    archive = tmp_path / "archive"
+    names = [f"{folder}/in/{index}" for index in range(3) for folder in range(100)]
+    archive.write_bytes(packed([(member(name), name.encode()) for name in names], "gz"))
+    entries = staged_archive(tmp_path / "staging", archive).entries
+    assert sorted(os.fsdecode(entry.path) for entry in entries if isinstance(entry, File)) == sorted(names)
+    assert sum(isinstance(entry, Directory) for entry in entries) == 200
+
+
+def test_an_archive_that_is_exchanged_between_two_readings_gains_nothing(tmp_path: Path) -> None:
+    good = packed([(member("a"), os.urandom(9 * 2**20)), (member("b"), b"1")])
+    evil = packed([(member("a"), os.urandom(9 * 2**20)), (link_member("b", "/srv"), b"")])
+    twice = packed([(member("a"), os.urandom(9 * 2**20)), (member("../b"), b"1")])
+    archive = tmp_path / "archive"
+    for other, message in ((evil, "changed while it was copied"), (twice, "../b: has `..` in its path")):
+        archive.write_bytes(good)
+
+        def exchange(_done: int, _total: int, other: bytes = other) -> None:
+            with archive.open("r+b") as file:
+                file.write(other)
+
+        with open_staging(str(tmp_path / "staging")) as staging, pytest.raises(FileError) as caught:
+            stage_archive(staging, str(archive), progress=exchange)
+        assert message in str(caught.value)
+        assert not (tmp_path / "b").exists()
+        assert os.listdir(tmp_path / "staging") == []

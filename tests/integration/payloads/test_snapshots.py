@@ -16,7 +16,7 @@ import pytest
 
 from support.payload_trees import listing, member, packed
 from vq.files.documents import MIB, FileError
-from vq.files.linux import clone
+from vq.files.linux import clone, sync_file_system
 from vq.files.payloads import Payload, stage_archive, stage_folder, stage_nothing
 from vq.files.snapshots import has_snapshot, make_durable, make_workspace, publish, withdraw
 from vq.files.staging import open_staging, sweep_staging
@@ -411,3 +411,5 @@ def test_a_clone_says_where_it_cannot_and_raises_what_went_wrong(tmp_path: Path)
             assert not clone(foreign.fileno(), target.fileno())
         with pytest.raises(OSError, match="Bad file descriptor"):
             clone(source.fileno(), source.fileno())
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        sync_file_system(-1)

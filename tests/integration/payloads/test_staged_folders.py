@@ -18,6 +18,7 @@ from vq.files.documents import MIB, FileError
 from vq.files.payloads import Payload, stage_file, stage_folder, stage_nothing
 from vq.files.snapshots import publish
 from vq.files.staging import open_staging
+from vq.files.trees import open_regular, remove_tree
 
 
 @pytest.fixture
@@ -191,6 +192,35 @@ def test_folders_that_their_owner_may_not_write_to_are_removed(open_place: Path)
     assert os.listdir(open_place / "staging") == []
     for name in ("a", "a/b"):
         (folder / name).chmod(0o700)
+
+
+def test_a_tree_is_removed_whatever_its_permissions(open_place: Path) -> None:
+    (open_place / "tree" / "a" / "b").mkdir(parents=True)
+    (open_place / "tree" / "a" / "b" / "file").write_text("x")
+    (open_place / "outside").mkdir(mode=0o500)
+    (open_place / "tree" / "link").symlink_to(open_place / "outside")
+    for name, mode in [("a/b", 0o000), ("a", 0o500), (".", 0o400)]:
+        (open_place / "tree" / name).chmod(mode)
+    within = os.open(open_place, os.O_RDONLY)
+    remove_tree(b"tree", within)
+    assert os.listdir(within) == ["outside"]
+    assert (open_place / "outside").stat().st_mode & 0o777 == 0o500
+    (open_place / "link").symlink_to(open_place / "outside")
+    with pytest.raises(NotADirectoryError):
+        remove_tree(b"link", within)
+    os.close(within)
+
+
+def test_only_regular_files_are_opened_as_such(folder: Path) -> None:
+    os.mkfifo(folder / "fifo")
+    (folder / "link").symlink_to("fifo")
+    within = os.open(folder, os.O_RDONLY)
+    before = len(os.listdir("/proc/self/fd"))
+    for name in (b"fifo", b".", b"link"):
+        with pytest.raises((FileError, OSError)):
+            open_regular(name, within)
+    assert len(os.listdir("/proc/self/fd")) == before
+    os.close(within)
 
 
 def test_deep_and_long_paths_are_bounded(tmp_path: Path, folder: Path) -> None:

@@ -78,15 +78,24 @@ def test_every_table_is_strict(folder: str) -> None:
     assert set(tables.values()) == {1}
 
 
-def test_many_processes_make_one_store_at_once(folder: str) -> None:
-    code = "sys.stdin.readline(); s = open_store(folder); submit(s, [Submission(job=job())]); say('done')"
+def test_processes_at_once_make_one_store(folder: str) -> None:
+    code = """
+say("ready")
+sys.stdin.readline()
+for number in range(40):
+    with open_store(f"{folder}-{number}") as store:
+        submit(store, [Submission(job=job())])
+say("done")
+"""
     with ExitStack() as stack:
-        processes = [stack.enter_context(python(folder, code)) for _ in range(4)]
+        processes = [stack.enter_context(python(folder, code)) for _ in range(2)]
+        assert [line(process) for process in processes] == [["ready"]] * 2
         for process in processes:
             go(process)
-        assert [line(process) for process in processes] == [["done"]] * 4
-    with open_store(folder) as store:
-        assert sum(counts(store).values()) == 4
+        assert [line(process) for process in processes] == [["done"]] * 2
+    for number in range(40):
+        with open_store(f"{folder}-{number}") as store:
+            assert sum(counts(store).values()) == 2
 
 
 @pytest.mark.parametrize("version", range(1, LATEST))

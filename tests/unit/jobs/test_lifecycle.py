@@ -33,7 +33,7 @@ from vq.jobs.events import (
     Stopping,
 )
 from vq.jobs.history_row import HistoryRow
-from vq.jobs.lifecycle import TransitionError, advance, repairs
+from vq.jobs.lifecycle import TransitionError, advance, repairs, waits_for
 from vq.jobs.reasons import Kind, StopCause
 from vq.jobs.record import Dependency, Job, Limit, MemorySource, Need, Reserve, State, WallSource
 
@@ -451,3 +451,29 @@ def test_a_later_attempt_counts_as_queued_when_the_one_before_it_finished() -> N
 def test_a_job_that_runs_is_started_again_after_a_crash_and_no_other_is() -> None:
     assert repairs(running()) == (StartAttempt(job="a1", attempt=1),)
     assert repairs(job()) == repairs(after(running(), ended())) == ()
+
+
+def test_what_a_job_waits_for_is_said_in_the_order_of_admission() -> None:
+    needs = (Dependency(job=OTHER, kind=Need.COMPLETED),)
+    subject = job(depends_on=needs, not_before_ms=NOW + 500)
+    held = after(subject, Paused(at_ms=NOW))
+
+    def waits(waiting: Job, at_ms: int) -> Kind | None:
+        reason = waits_for(waiting, at_ms)
+        return None if reason is None else reason.kind
+
+    assert waits(held, NOW) is Kind.HELD
+    assert waits(subject, NOW) is Kind.NOT_BEFORE
+    assert waits(subject, NOW + 500) is Kind.DEPENDENCY
+    assert waits(after(subject, DependencyMet(at_ms=NOW, job=OTHER)), NOW + 500) is None
+    again = after(running(retry=1), ended(code=1))
+    assert waits(again, NOW + SECOND) is Kind.RETRY
+    assert waits(again, NOW + SECOND + 10_000) is None
+
+
+def test_a_clock_set_back_holds_up_nothing_but_what_has_a_time_of_its_own() -> None:
+    yesterday = NOW - 86_400_000
+    assert after(job(), started(yesterday)).state is State.RUNNING
+    assert after(running(retry=1), ended(code=1), started(yesterday)).state is State.RUNNING
+    with pytest.raises(TransitionError, match="not to start before"):
+        advance(job(not_before_ms=NOW), started(yesterday))

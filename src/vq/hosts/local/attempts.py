@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vq.errors import VqError
+from vq.files.copying import Progress
 from vq.files.documents import MIB, FileError, read_file, reasons
 from vq.files.snapshots import make_workspace
 from vq.files.staging import open_staging
@@ -117,7 +118,19 @@ class Attempts:
         """What its supervisor is told."""
         return f"{self.folder(job)}/{SPEC}"
 
-    def prepare(self, job: Job, environment: Mapping[str, str] | None, enforcement: Enforcement) -> bool:
+    def must_copy(self, job: Job) -> bool:
+        """Whether its workspace is still to be copied from a snapshot, which may take long."""
+        workspace = job.work.workspace
+        copied = job.work.payload_sha256 is not None and not job.work.here
+        return copied and workspace is not None and not os.path.isdir(workspace)
+
+    def prepare(
+        self,
+        job: Job,
+        environment: Mapping[str, str] | None,
+        enforcement: Enforcement,
+        progress: Progress | None = None,
+    ) -> bool:
         """Whether a supervisor may be started: everything is in place. False: the attempt has begun already.
 
         Raises `VqError` or `OSError` where the workspace or the folder cannot be made.
@@ -127,7 +140,7 @@ class Attempts:
             os.mkdir(folder, 0o700)
         if read_attempt(folder) is not None:
             return False
-        self._make_workspace(job)
+        self._make_workspace(job, progress)
         _write_private(f"{folder}/{SPEC}", json.dumps(self._spec(job, environment, enforcement)))
         return True
 
@@ -203,15 +216,16 @@ class Attempts:
             return None
         return words[0], int(words[1])
 
-    def _make_workspace(self, job: Job) -> None:
-        workspace = job.work.workspace
+    def _make_workspace(self, job: Job, progress: Progress | None) -> None:
+        workspace, digest = job.work.workspace, job.work.payload_sha256
         if workspace is None or job.work.here or os.path.isdir(workspace):
             return
-        if job.work.payload_sha256 is None:
+        if digest is None:
             os.mkdir(workspace, 0o700)
             return
         with open_staging(staging_folder(self.state_folder)) as staging:
-            make_workspace(staging, job.work.payload_sha256, snapshots_folder(self.state_folder), workspace)
+            snapshots = snapshots_folder(self.state_folder)
+            make_workspace(staging, digest, snapshots, workspace, progress=progress)
 
     def _spec(self, job: Job, environment: Mapping[str, str] | None, enforcement: Enforcement) -> dict[str, Any]:
         life, work = job.life, job.work

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 
@@ -16,6 +18,7 @@ from vq.readings.pressure import memory_pressure_percent
 from vq.supervisor.folder import Attempt, read_attempt
 
 _HUNDREDTHS = 100
+_LARGEST_SHARE = 0.02
 
 
 class Machine:
@@ -28,7 +31,8 @@ class Machine:
                 f"host.enforcement {config.enforcement!r} is not to be had yet",
                 hint=f"choose one of {', '.join(cgroups.ENFORCEMENTS)}",
             )
-        cgroups.move_into_leaf()
+        if config.enforcement != "sampled":
+            cgroups.move_into_leaf()
         name = f"vq-{digest_of(state_folder)}.slice"
         limits = Limits(memory_bytes=config.memory_max_bytes, cpus=config.cpus)
         self._parent: Group | None = cgroups.make_parent(name, config.enforcement, limits)
@@ -36,6 +40,7 @@ class Machine:
         mode = config.enforcement if self._parent is not None else "sampled"
         self.enforcement = Enforcement(mode=mode, parent=paths, kill_grace_ms=config.kill_grace_ms)
         self._known: dict[str, tuple[Attempt, Group | None]] = {}
+        self._summed_until: dict[str, tuple[int | None, float]] = {}
 
     def use_bytes(self, folder: str) -> int | None:
         """What the attempt in `folder` holds now without page cache; None while that cannot be told."""
@@ -43,12 +48,22 @@ class Machine:
         if found is None:
             return None
         attempt, group = found
-        return _below(attempt.supervisor_pid) if group is None else group.memory_bytes()
+        return self._summed(folder, attempt) if group is None else group.memory_bytes()
 
     def cpu_seconds(self, folder: str) -> float | None:
         """The CPU time of all that ever ran in the attempt's group; None without one."""
         found = self._find(folder)
         return None if found is None or found[1] is None else found[1].cpu_seconds()
+
+    def _summed(self, folder: str, attempt: Attempt) -> int | None:
+        """What the processes of an attempt without a group hold, looked at so seldom that it takes little of a core."""
+        share_bytes, until = self._summed_until.get(folder, (None, 0.0))
+        began = time.monotonic()
+        if began >= until:
+            share_bytes = _below(attempt.supervisor_pid)
+            ended = time.monotonic()
+            self._summed_until[folder] = (share_bytes, ended + (ended - began) / _LARGEST_SHARE)
+        return share_bytes
 
     def _find(self, folder: str) -> tuple[Attempt, Group | None] | None:
         if folder not in self._known:
@@ -61,6 +76,7 @@ class Machine:
     def forget(self, folder: str) -> None:
         """Think no longer of an attempt that is over."""
         self._known.pop(folder, None)
+        self._summed_until.pop(folder, None)
 
     def memory(self, uses: Mapping[str, int | None]) -> host.HostMemory:
         """A reading of the host beside jobs that hold `uses`, in bytes."""
@@ -73,10 +89,10 @@ class Machine:
         )
 
     def close(self) -> None:
-        """Remove the parent group unless something runs in it."""
-        if self._parent is not None:
+        """Remove the parent group unless any group is in it: an empty one may be about to be joined."""
+        for path in self._parent.paths.folders.values() if self._parent is not None else ():
             with suppress(OSError):
-                self._parent.remove()
+                os.rmdir(path)
 
 
 def _below(supervisor_pid: int) -> int | None:

@@ -1,0 +1,127 @@
+"""What goes wrong around a daemon: a full disk, a payload that is there or not, requests that come too late."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from daemons import Queue, queue_in
+from supervised import wait_until
+from vq.files.payloads import stage_folder
+from vq.files.snapshots import make_workspace, publish
+from vq.files.staging import open_staging
+from vq.jobs.events import KillRequested, Paused
+from vq.jobs.record import State
+from vq.store.connection import StoreError
+from vq.store.layout import snapshots_folder, staging_folder
+
+MIB = 1 << 20
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Queue]:
+    """A queue whose state folder lies on a disk of 4 MiB."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(disk)]
+    mounted = subprocess.run(mount, capture_output=True, check=False)
+    if mounted.returncode:
+        pytest.skip(f"cannot mount a small tmpfs: {mounted.stderr.decode().strip()}")
+    try:
+        with queue_in(disk, "sampled") as made:
+            yield made
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+def fill(path: Path) -> None:
+    with path.open("wb", buffering=0) as file:
+        try:
+            while True:
+                file.write(bytes(4096))
+        except OSError:
+            pass
+
+
+def payload(queue: Queue, folder: Path) -> str:
+    with open_staging(staging_folder(queue.folder)) as staging:
+        staged = stage_folder(staging, str(folder))
+        publish(staging, staged, snapshots_folder(queue.folder))
+    return staged.digest
+
+
+def test_a_full_disk_loses_no_end_of_a_job(small_disk: Queue, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    (identifier,) = small_disk.submit(["sh", "-c", f"read word < {tmp_path}/fifo; exit 5"])
+    small_disk.running(identifier)
+    # The submission's own log is brought into the database, so that it does not shrink later.
+    small_disk.store.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    filler = Path(small_disk.folder) / "filler"
+    fill(filler)
+    (tmp_path / "fifo").write_text("go\n")
+    wait_until(
+        Path(f"{small_disk.folder}/attempts/{identifier}.1/result.json").exists, "the supervisor leaves a result"
+    )
+    with pytest.raises(StoreError, match="disk is full"):
+        small_disk.until(lambda: small_disk.state(identifier).ended, "it cannot be recorded")
+    assert small_disk.state(identifier) is State.RUNNING
+    small_disk.stop()
+    filler.unlink()
+    job = small_disk.end(identifier)
+    assert (job.state, job.life.exit_code, len(small_disk.history())) == (State.FAILED, 5, 1)
+
+
+def test_jobs_of_one_payload_have_a_workspace_each_and_a_retry_the_old_one(plain: Queue, tmp_path: Path) -> None:
+    (tmp_path / "payload").mkdir()
+    (tmp_path / "payload" / "input").write_text("given\n")
+    digest = payload(plain, tmp_path / "payload")
+    command = ["sh", "-c", "cat input; echo changed > input; test -e been || { touch been; exit 1; }"]
+    first, second = plain.submit(command, command, payload_sha256=digest, retry=1)
+    for identifier in (first, second):
+        plain.until(lambda name=identifier: plain.job(name).life.attempts, "the first attempt is over")  # type: ignore[misc]
+    plain.later_ms = 10_000
+    for identifier in (first, second):
+        assert plain.end(identifier).state is State.COMPLETED
+        logs = Path(plain.folder) / "logs"
+        assert (logs / f"{identifier}.1.out").read_text() == "given\n"
+        assert (logs / f"{identifier}.2.out").read_text() == "changed\n"
+    assert not os.listdir(staging_folder(plain.folder))
+
+
+def test_a_large_payload_keeps_nobody_else_waiting(
+    plain: Queue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "payload").mkdir()
+    (tmp_path / "payload" / "input").write_bytes(os.urandom(MIB))
+    digest = payload(plain, tmp_path / "payload")
+    os.mkfifo(tmp_path / "copying")
+
+    def slow(*arguments: Any, **options: Any) -> None:
+        with (tmp_path / "copying").open():
+            make_workspace(*arguments, **options)
+
+    monkeypatch.setattr("vq.hosts.local.attempts.make_workspace", slow)
+    (large,) = plain.submit(["cat", "input"], payload_sha256=digest)
+    (killed,) = plain.submit(["sleep", "600"])
+    plain.running(killed)
+    plain.ask(killed, KillRequested(at_ms=0, at_once=True))
+    assert plain.end(killed).state is State.KILLED
+    assert plain.state(large) is State.RUNNING
+    (tmp_path / "copying").write_text("")
+    assert plain.end(large).state is State.COMPLETED
+
+
+def test_a_request_for_a_job_that_has_ended_or_is_gone_meanwhile_is_answered_with_nothing(plain: Queue) -> None:
+    (identifier,) = plain.submit(["true"])
+    for request in (KillRequested(at_ms=0), Paused(at_ms=0)):
+        plain.ask(identifier, request)
+    assert plain.end(identifier).state is State.KILLED
+    plain.store.connection.execute('INSERT INTO requests (job, request) VALUES (99, \'{"kind":"pause","at_ms":0}\')')
+    plain.until(
+        lambda: plain.store.connection.execute("SELECT count(*) FROM requests").fetchone() == (0,), "all are answered"
+    )
