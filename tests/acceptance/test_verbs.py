@@ -21,6 +21,14 @@ def test_run_streams_both_logs_and_exits_with_the_code(live: Queue) -> None:
     assert "err\n" in ended.stderr
 
 
+def test_logs_can_be_followed_after_the_end(live: Queue) -> None:
+    script = "echo $(ls); touch seen; test -e twice && exit 0; touch twice; exit 3"
+    first = live.run("run", "--", "sh", "-c", script)
+    assert (first.returncode, first.stdout) == (3, "\n")
+    assert live.run("logs", "a1", "-f").stdout == "\n"
+    assert live.run("logs", "a1", "-f", "--err").stdout == ""
+
+
 def test_an_interrupted_run_kills_the_job(live: Queue) -> None:
     words = [VQ, "run", "--", "sh", "-c", "echo ready; exec sleep 60"]
     with subprocess.Popen(words, cwd=live.cwd, env=live.environment, stdout=subprocess.PIPE, stderr=-3) as run:

@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import BinaryIO
 
 from vq.actions.place import Place
@@ -51,7 +51,7 @@ def follow_logs(place: Place, identifier: str, wanted: Wanted) -> Iterator[Piece
 
     Of a job that is tried again, the next attempt's logs follow.
     """
-    attempt, started = 0, False
+    attempt = 0
     with ExitStack() as stack:
         logs: list[tuple[bool, BinaryIO]] = []
         while True:
@@ -60,11 +60,10 @@ def follow_logs(place: Place, identifier: str, wanted: Wanted) -> Iterator[Piece
                 for is_stderr, log in logs:
                     yield from ((is_stderr, piece) for piece in _rest(log))
                 attempt = job.life.attempt
-                logs = _opened(place, job, attempt, wanted if not started else Wanted(), stack)
-                started = True
+                logs = _opened(place, job, attempt, wanted, stack)
+                wanted = replace(wanted, lines=None)
             for is_stderr, log in logs:
-                if not wanted.only_stderr or is_stderr:
-                    yield from ((is_stderr, piece) for piece in _rest(log))
+                yield from ((is_stderr, piece) for piece in _rest(log))
             if job.state.ended:
                 return
             yield None

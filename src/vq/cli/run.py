@@ -46,9 +46,9 @@ def run(ctx: click.Context, /, **options: Any) -> int:
         for text in submitted.warnings:
             warn(text)
         ((identifier, _),) = submitted.jobs
-        note(f"submitted {identifier}")
-        wake_daemon(place)
         try:
+            note(f"submitted {identifier}")
+            wake_daemon(place)
             copy(follow_logs(place, identifier, Wanted()))
             return _status(place, identifier)
         except KeyboardInterrupt:
