@@ -90,7 +90,10 @@ def _opened(place: Place, job: Job, attempt: int, wanted: Wanted, stack: ExitSta
         try:
             log: BinaryIO = stack.enter_context(open(path, "rb"))  # noqa: SIM115 - open until the stack ends
         except FileNotFoundError:
-            raise VqError(f"the logs of attempt {attempt} of {job.id} are gone, or were never written") from None
+            raise VqError(
+                f"the logs of attempt {attempt} of {job.id} are gone, or were never written",
+                hint=None if job.life.reason is None else job.life.reason.text,
+            ) from None
         if wanted.lines is not None:
             with reasons(path):
                 _skip_to_last(log, wanted.lines)

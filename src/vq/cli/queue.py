@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 import click
@@ -15,8 +16,9 @@ from vq.cli.jobs import the_queue
 from vq.cli.options import json_option, quiet_option
 from vq.cli.output import Output, note
 from vq.errors import UsageError
+from vq.jobs.reasons import Kind
 from vq.jobs.record import State
-from vq.jobs.times import shown_moment, shown_seconds
+from vq.jobs.times import shown_seconds
 from vq.store import jobs as stored
 from vq.store.jobs import Selection
 from vq.wording import human_bytes
@@ -26,6 +28,14 @@ _RIGHT = frozenset((3, 4, 5))
 _MIB = 2**20
 _MS = 1000
 _LOOK_SECONDS = 1.0
+_SHORT = {
+    Kind.DEPENDENCY: "{job} {state}",
+    Kind.EXEC: "cannot be run",
+    Kind.OUTGREW: "outgrew",
+    Kind.ENDING: "ending",
+    Kind.LOST: "{what} lost",
+    Kind.NOT_STARTED: "{error}",
+}
 _HOME_AND_CLEAR = "\033[H\033[J"
 
 
@@ -130,13 +140,14 @@ def _time(record: dict[str, Any], now_ms: int) -> str:
 
 
 def _note(record: dict[str, Any]) -> str:
+    """What the state does not say, in a few words; `vq status` and `vq explain` have whole sentences."""
     state, reason = State(record["state"]), record["reason"]
     if state is State.PENDING:
         return _waits(record)
-    if state is State.RUNNING:
-        return "paused" if record["paused"] else reason["text"] if reason is not None else ""
+    if state is State.RUNNING and record["paused"]:
+        return "paused"
     if reason is not None:
-        return str(reason["text"])
+        return _short(reason)
     return f"exit code {record['exit_code']}" if state is State.FAILED else ""
 
 
@@ -146,7 +157,24 @@ def _waits(record: dict[str, Any]) -> str:
     if record["waiting_for"]:
         return f"after {', '.join(record['waiting_for'])}"
     if record["reason"] is not None:
-        return str(record["reason"]["text"])
+        return _short(record["reason"])
     if record["not_before"] is not None:
-        return f"not before {shown_moment(record['not_before'])}"
+        return f"from {_clock(record['not_before'])}"
     return ""
+
+
+def _short(reason: dict[str, Any]) -> str:
+    """A reason of the life of a job in a few words; nothing where the state says as much."""
+    kind = Kind(reason["kind"])
+    if kind is Kind.RETRY:
+        return f"again {_clock(reason['at'])}"
+    if kind is Kind.OOM:
+        return "its own limit" if reason["limit_fired"] == "job" else "the host's limit"
+    return _SHORT.get(kind, "").format(**reason)
+
+
+def _clock(at_ms: int) -> str:
+    """A moment in the time of this host: of today only the hour."""
+    moment = datetime.fromtimestamp(at_ms / _MS).astimezone()
+    today = datetime.now().astimezone().date()
+    return f"{moment:%H:%M:%S}" if moment.date() == today else f"{moment:%m-%d %H:%M}"
