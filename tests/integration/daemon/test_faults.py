@@ -13,12 +13,13 @@ import pytest
 from daemons import Queue, queue_in
 from supervised import wait_until
 from vq.actions.daemon import daemon_status, poke, start_daemon, stop_daemon
+from vq.files.documents import FileError
 from vq.files.payloads import stage_folder
 from vq.files.snapshots import make_workspace, publish
 from vq.files.staging import open_staging
 from vq.jobs.events import KillRequested, Paused
 from vq.jobs.record import State
-from vq.store.connection import StoreError
+from vq.store.connection import StoreError, open_store
 from vq.store.layout import log_paths, snapshots_folder, staging_folder
 
 MIB = 1 << 20
@@ -102,6 +103,18 @@ def test_a_daemon_lives_through_a_full_disk(small_disk: Queue, tmp_path: Path, m
         wait_until(lambda: small_disk.state(again) is State.COMPLETED, "it goes on")
     finally:
         stop_daemon(folder)
+
+
+def test_a_state_folder_that_cannot_be_written_is_refused_by_name(small_disk: Queue) -> None:
+    small_disk.store.close()
+    disk = str(Path(small_disk.folder).parent)
+    subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+    try:
+        with pytest.raises(FileError, match=r"daemon\.log: read-only file system"):
+            start_daemon(small_disk.folder)
+    finally:
+        subprocess.run(["mount", "-o", "remount,rw", disk], check=True)
+        small_disk.store = open_store(small_disk.folder)
 
 
 def test_jobs_of_one_payload_have_a_workspace_each_and_a_retry_the_old_one(plain: Queue, tmp_path: Path) -> None:
