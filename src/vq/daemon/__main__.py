@@ -21,7 +21,7 @@ def main(arguments: list[str]) -> int:
         if serve(state_folder, lambda: _say(descriptor, READY)):
             return 0
         _say(descriptor, BUSY)
-    except VqError as error:
+    except (VqError, OSError) as error:
         _say_if_open(descriptor, f"{error}\n".encode())
         logging.getLogger(__name__).critical("%s", error)
     return 1

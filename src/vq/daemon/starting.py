@@ -10,6 +10,7 @@ from typing import Any
 
 from vq.daemon.presence import Presence, present
 from vq.errors import VqError
+from vq.files.documents import reasons
 from vq.readings import processes
 from vq.store.folder import prepare_folder
 
@@ -29,7 +30,8 @@ class DaemonError(VqError):
 def start(state_folder: str) -> bool:
     """Whether a daemon was started; False: one ran already. One is ready when this returns.
 
-    Raises `DaemonError` with what the daemon had to say, and `StateError` for a state folder that cannot be used.
+    Raises `DaemonError` with what the daemon had to say, and `StateError` or `FileError` for a state folder that cannot
+    be used.
     """
     if present(state_folder) is not None:
         return False
@@ -60,9 +62,10 @@ def stop(state_folder: str) -> Presence | None:
 
 def _spawn(state_folder: str) -> bytes:
     """What a new daemon says once it is ready, or why it is not."""
+    with reasons(f"{state_folder}/{LOG}"):
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+        log = os.open(f"{state_folder}/{LOG}", flags, 0o600)
     reader, writer = os.pipe2(os.O_CLOEXEC)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
-    log = os.open(f"{state_folder}/{LOG}", flags, 0o600)
     os.set_inheritable(writer, True)  # noqa: FBT003 - its only way
     # -P: what lies in the current folder is not imported.
     command = [sys.executable, "-P", "-m", "vq.daemon", state_folder, str(writer)]

@@ -58,10 +58,11 @@ def _supervise(folder: str, spec: Spec) -> int:
         _remove(group)
         raise
     result.write(result_document(outcome))
-    _remove(group)
+    # Nothing is left in the group, and nobody needs to wait for its folder to go.
     if spec.notify_path is not None:
         with suppress(OSError):
             tell(spec.notify_path, spec.attempt)
+    _remove(group)
     return LEFT_A_RESULT
 
 

@@ -12,13 +12,15 @@ import pytest
 
 from daemons import Queue, queue_in
 from supervised import wait_until
+from vq.actions.daemon import daemon_status, poke, start_daemon, stop_daemon
+from vq.files.documents import FileError
 from vq.files.payloads import stage_folder
 from vq.files.snapshots import make_workspace, publish
 from vq.files.staging import open_staging
 from vq.jobs.events import KillRequested, Paused
 from vq.jobs.record import State
-from vq.store.connection import StoreError
-from vq.store.layout import snapshots_folder, staging_folder
+from vq.store.connection import StoreError, open_store
+from vq.store.layout import log_paths, snapshots_folder, staging_folder
 
 MIB = 1 << 20
 
@@ -57,8 +59,9 @@ def payload(queue: Queue, folder: Path) -> str:
 
 def test_a_full_disk_loses_no_end_of_a_job(small_disk: Queue, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
-    (identifier,) = small_disk.submit(["sh", "-c", f"read word < {tmp_path}/fifo; exit 5"])
-    small_disk.running(identifier)
+    (identifier,) = small_disk.submit(["sh", "-c", f"echo begun; read word < {tmp_path}/fifo; exit 5"])
+    output = Path(log_paths(small_disk.folder, identifier, 1)[0])
+    small_disk.until(lambda: output.exists() and output.read_text(), "it runs")
     # The submission's own log is brought into the database, so that it does not shrink later.
     small_disk.store.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     filler = Path(small_disk.folder) / "filler"
@@ -74,6 +77,44 @@ def test_a_full_disk_loses_no_end_of_a_job(small_disk: Queue, tmp_path: Path) ->
     filler.unlink()
     job = small_disk.end(identifier)
     assert (job.state, job.life.exit_code, len(small_disk.history())) == (State.FAILED, 5, 1)
+
+
+def test_a_daemon_lives_through_a_full_disk(small_disk: Queue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VQ_ENFORCEMENT", "sampled")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    folder, filler = small_disk.folder, Path(small_disk.folder) / "filler"
+    os.mkfifo(tmp_path / "fifo")
+    assert start_daemon(folder)
+    try:
+        before = daemon_status(folder)
+        (identifier,) = small_disk.submit(["sh", "-c", f"echo begun; read word < {tmp_path}/fifo; exit 5"])
+        poke(folder)
+        output = Path(log_paths(folder, identifier, 1)[0])
+        wait_until(lambda: output.exists() and output.read_text(), "it runs")
+        small_disk.store.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        fill(filler)
+        (tmp_path / "fifo").write_text("go\n")
+        wait_until(Path(f"{folder}/attempts/{identifier}.1/result.json").exists, "the supervisor leaves a result")
+        filler.unlink()
+        wait_until(lambda: small_disk.state(identifier) is State.FAILED, "the end is recorded")
+        assert daemon_status(folder) == before
+        (again,) = small_disk.submit(["true"])
+        poke(folder)
+        wait_until(lambda: small_disk.state(again) is State.COMPLETED, "it goes on")
+    finally:
+        stop_daemon(folder)
+
+
+def test_a_state_folder_that_cannot_be_written_is_refused_by_name(small_disk: Queue) -> None:
+    small_disk.store.close()
+    disk = str(Path(small_disk.folder).parent)
+    subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+    try:
+        with pytest.raises(FileError, match=r"daemon\.log: read-only file system"):
+            start_daemon(small_disk.folder)
+    finally:
+        subprocess.run(["mount", "-o", "remount,rw", disk], check=True)
+        small_disk.store = open_store(small_disk.folder)
 
 
 def test_jobs_of_one_payload_have_a_workspace_each_and_a_retry_the_old_one(plain: Queue, tmp_path: Path) -> None:
