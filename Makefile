@@ -49,11 +49,12 @@ VM_RUN    ?= ../shared/tools/vm-run
 VM_PYTHON ?= /usr/bin/python3.11
 VM_DISK   ?= $(CURDIR)/.vm-disk
 VM_TESTS  ?= -k "not sampled and not cgroup1"
+VM_PATHS  ?= tests/integration/supervisor
 
 test-v2: $(STAMP)
 	$(VM_RUN) -m 6144 -t 3000 -d $(VM_DISK) -- env VQ_TEST_SLOWNESS=20 VQ_TEST_DISK=/mnt/disk PYTHONDONTWRITEBYTECODE=1 \
 	  PYTHONPATH=$(CURDIR)/src:$(firstword $(wildcard $(CURDIR)/$(VENV)/lib/python3.11/site-packages)) \
-	  $(VM_PYTHON) -m pytest tests/integration/supervisor -p no:cacheprovider -o timeout=1200 --durations=10 $(VM_TESTS)
+	  $(VM_PYTHON) -m pytest $(VM_PATHS) -p no:cacheprovider -o timeout=1200 --durations=10 $(VM_TESTS)
 
 # The daemon killed 200 times at random moments, in each way to measure and enforce.
 test-kills: $(STAMP)

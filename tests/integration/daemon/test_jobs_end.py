@@ -7,12 +7,12 @@ import os
 from pathlib import Path
 
 from daemons import Queue, python
-from supervised import MIB
+from supervised import MIB, SLOWNESS
 from vq.jobs.events import KillRequested, Paused, Resumed
 from vq.jobs.record import Array, Limit, MemorySource, State, WallSource
 from vq.readings import processes
 
-HOLD = "import sys, time; x = b'x' * (int(sys.argv[1]) << 20); print('held', flush=True); time.sleep(0.2)"
+HOLD = f"import sys, time; x = b'x' * (int(sys.argv[1]) << 20); print('held', flush=True); time.sleep({0.2 * SLOWNESS})"
 SAY = "import os, sys; print(*(os.environ[name] for name in sys.argv[1:]))"
 SLEEP = ["sleep", "600"]
 

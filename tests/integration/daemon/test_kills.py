@@ -82,7 +82,9 @@ class Burst:
 def daemon(burst: Burst, mode: str) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
     """A daemon of its own process, and where it says that it is ready."""
     reader, writer = os.pipe()
-    environment = {**os.environ, "VQ_ENFORCEMENT": mode, "XDG_CONFIG_HOME": str(burst.folder)}
+    # A coverage that is killed while it writes leaves a file that nobody can read.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
+    environment |= {"VQ_ENFORCEMENT": mode, "XDG_CONFIG_HOME": str(burst.folder)}
     argv = [sys.executable, "-P", "-m", "vq.daemon", burst.state, str(writer)]
     with (
         open(burst.folder / "daemon.log", "ab") as log,

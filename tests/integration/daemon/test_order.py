@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from daemons import Queue, python
 from vq.jobs.events import Edited, KillRequested, Paused, Resumed
 from vq.jobs.record import Dependency, Need, Reserve, State
+from vq.store.jobs import hooks_due
 from vq.store.settings import set_draining
 
 SLEEP = ["sleep", "600"]
@@ -158,3 +161,21 @@ def test_the_end_hook_gets_the_record_once(plain: Queue, tmp_path: Path) -> None
         zip(identifiers, ["COMPLETED", "FAILED"], strict=True)
     )
     assert all(record["usage"] for record in records)
+
+
+@pytest.mark.parametrize("hook", ["/no/such/hook", "false"])
+def test_a_hook_that_cannot_do_it_is_not_run_for_ever(plain: Queue, hook: str) -> None:
+    plain.text = f'[hooks]\non_end = ["{hook}"]\n'
+    (identifier,) = plain.submit(["true"])
+    plain.end(identifier)
+    plain.until(lambda: not hooks_due(plain.store), "no hook is due")
+
+
+def test_a_hook_that_was_due_when_the_daemon_was_killed_is_run_by_the_next(plain: Queue, tmp_path: Path) -> None:
+    plain.text = '[hooks]\non_end = ["sleep", "600"]\n'
+    (identifier,) = plain.submit(["true"])
+    plain.end(identifier)
+    plain.stop()
+    assert hooks_due(plain.store) == [identifier]
+    plain.text = f'[hooks]\non_end = ["touch", "{tmp_path}/told"]\n'
+    plain.until((tmp_path / "told").exists, "the next daemon runs it")
