@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import socket
+import subprocess
+import sys
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -19,6 +21,7 @@ from vq.files.payloads import Payload, stage_file, stage_folder, stage_nothing
 from vq.files.snapshots import publish
 from vq.files.staging import open_staging
 from vq.files.trees import open_regular, remove_tree
+from vq.files.walking import walk
 
 
 @pytest.fixture
@@ -137,6 +140,10 @@ def test_the_state_folder_is_not_copied_into_itself(tmp_path: Path) -> None:
             stage_folder(staging, str(top), state_folder=str(state))
     with open_staging(str(state / "staging")) as staging, pytest.raises(FileError, match="is the state folder"):
         stage_folder(staging, str(state / "staging"))
+    with open_staging(str(tmp_path / "elsewhere")) as staging, pytest.raises(FileError, match="is the state folder"):
+        stage_folder(staging, str(state), state_folder=str(state))
+    with open_staging(str(tmp_path / "elsewhere")) as staging, pytest.raises(FileError, match="absent: no such file"):
+        stage_folder(staging, str(state), state_folder=str(tmp_path / "absent"))
     (state / "workspace").mkdir()
     (state / "workspace" / "result").write_text("a")
     with open_staging(str(state / "staging")) as staging:
@@ -268,9 +275,10 @@ def test_a_file_that_changes_while_it_is_copied_is_refused(tmp_path: Path, folde
 
     def alter(_done: int, _total: int) -> None:
         match change:
-            case "grow":
+            case "grow" if large.stat().st_size < 90 * MIB:
+                # Faster than it is read.
                 with large.open("ab") as file:
-                    file.write(b"x" * MIB)
+                    file.write(bytes(8 * MIB))
             case "shrink":
                 os.truncate(large, MIB)
             case "write":
@@ -282,6 +290,7 @@ def test_a_file_that_changes_while_it_is_copied_is_refused(tmp_path: Path, folde
     with open_staging(str(tmp_path / "staging")) as staging, pytest.raises(FileError) as caught:
         stage_folder(staging, str(folder), progress=alter)
     assert str(caught.value).startswith(f"{folder}: large: changed while it was copied")
+    assert large.stat().st_size < 40 * MIB
     assert os.listdir(tmp_path / "staging") == []
 
 
@@ -352,6 +361,55 @@ def test_no_race_leads_outside(tmp_path: Path, folder: Path) -> None:
         swapper.join()
     assert seen <= allowed
     assert all("inner" in error for error in errors)
+
+
+SWAP = """
+import os, sys
+inner, moved, outside = sys.argv[1:]
+print("ready", flush=True)
+while True:
+    os.rename(inner, moved)
+    os.symlink(outside, inner)
+    os.unlink(inner)
+    os.rename(moved, inner)
+"""
+
+
+def test_no_race_leads_a_walk_outside(tmp_path: Path, folder: Path) -> None:
+    outside, inner = tmp_path / "outside", folder / "inner"
+    outside.mkdir()
+    (outside / "secret").write_text("outside")
+    inner.mkdir()
+    (inner / "name").write_text("inside")
+    met, refusals = set(), set()
+    root = os.open(folder, os.O_RDONLY)
+    swapper = [sys.executable, "-c", SWAP, inner, tmp_path / "moved", outside]
+    with subprocess.Popen(swapper, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        try:
+            for _ in range(20_000):
+                try:
+                    met.update(step.path for step in walk(root))
+                except FileError as error:
+                    refusals.add(error.message)
+        finally:
+            process.kill()
+    os.close(root)
+    assert met == {b"inner", b"inner/name"}
+    assert refusals <= {
+        "no such file",
+        "is a symbolic link; name the file itself",
+        "a folder in this path is a link, or not a folder",
+    }
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root reads what nobody may")
+def test_what_root_alone_could_read_can_be_read_by_its_owner(tmp_path: Path, folder: Path) -> None:
+    (folder / "file").write_text("x")
+    (folder / "file").chmod(0)
+    _, snapshot = _published(tmp_path, folder)
+    assert (snapshot / "file").stat().st_mode & 0o777 == 0o400
 
 
 def test_an_error_of_the_progress_leaves_nothing(tmp_path: Path, folder: Path) -> None:
