@@ -79,8 +79,13 @@ def measure_all(top: Path, runs: int) -> None:
         "stage a tar of it": lambda into: staged(stage_archive, archive, into),
         "make a workspace": worked,
     }
-    for label, act in acts.items():
-        report(label, act, [top / f"{label.replace(' ', '-')}-{run}" for run in range(runs)])
+    figures: dict[str, list[tuple[float, float]]] = {label: [] for label in acts}
+    for run in range(runs):
+        for label, act in acts.items():
+            figures[label].append(measured(act, top / f"{label.replace(' ', '-')}-{run}"))
+    for label, seconds in figures.items():
+        clock, processor = min(pair[0] for pair in seconds), min(pair[1] for pair in seconds)
+        print(f"  {label:<20}{clock:>8.2f} s on the clock{processor:>8.2f} s of processor", flush=True)
 
 
 def command(line: str) -> None:
@@ -88,16 +93,12 @@ def command(line: str) -> None:
     subprocess.run(["/bin/sh", "-c", line], check=True)
 
 
-def report(label: str, act: Callable[[Path], object], places: list[Path]) -> None:
-    """Print the least clock time and the least processor time of several runs, each into a place of its own."""
-    clock, processor = [], []
-    for place in places:
-        os.sync()
-        before, started = spent(), time.perf_counter()
-        act(place)
-        clock.append(time.perf_counter() - started)
-        processor.append(spent() - before)
-    print(f"  {label:<20}{min(clock):>8.2f} s on the clock{min(processor):>8.2f} s of processor", flush=True)
+def measured(act: Callable[[Path], object], place: Path) -> tuple[float, float]:
+    """The seconds on the clock and of processor time of one run into a place of its own."""
+    os.sync()
+    before, started = spent(), time.perf_counter()
+    act(place)
+    return time.perf_counter() - started, spent() - before
 
 
 def spent() -> float:
