@@ -41,16 +41,13 @@ class _Unpacker(Protocol):
 class _Gzip:
     def __init__(self) -> None:
         self._stream = zlib.decompressobj(wbits=_GZIP_WINDOW)
-        self._full = False
 
     def unpack(self, packed: bytes, most_bytes: int) -> bytes:
-        piece = self._stream.decompress(self._stream.unconsumed_tail + packed, most_bytes)
-        self._full = len(piece) == most_bytes
-        return piece
+        return self._stream.decompress(self._stream.unconsumed_tail + packed, most_bytes)
 
     def wants_input(self) -> bool:
-        # A full piece may have left bytes inside the decompressor.
-        return not self._stream.unconsumed_tail and not self._full
+        # What is left inside comes out before the stream's end, which is then not consumed yet.
+        return not self._stream.unconsumed_tail
 
     def rest(self) -> bytes | None:
         return self._stream.unused_data if self._stream.eof else None

@@ -27,8 +27,11 @@ from support.payload_trees import (
     packed,
     staged_archive,
 )
+from vq.files.archives import Unpacking
 from vq.files.contents import Directory, File, Link
+from vq.files.copying import Meter
 from vq.files.documents import FileError
+from vq.files.members import Member
 from vq.files.payloads import stage_archive
 from vq.files.snapshots import publish
 from vq.files.staging import open_staging
@@ -247,6 +250,7 @@ def test_a_bomb_takes_little_memory(tmp_path: Path, compression: Compression) ->
     script = f"""
 from pathlib import Path
 from vq.files.documents import FileError
+from vq.files.members import Member
 from support.payload_trees import staged_archive
 try:
     staged_archive(Path({str(tmp_path / "staging")!r}), Path({str(archive)!r}))
@@ -406,3 +410,41 @@ def test_an_archive_that_is_exchanged_between_two_readings_gains_nothing(tmp_pat
         assert message in str(caught.value)
         assert not (tmp_path / "b").exists()
         assert os.listdir(tmp_path / "staging") == []
+
+
+def test_sizes_of_what_has_no_contents_are_not_skipped(tmp_path: Path) -> None:
+    archive = tmp_path / "archive"
+    blocks = [
+        member("link", type=tarfile.SYMTYPE, linkname="x", size=512).tobuf(tarfile.USTAR_FORMAT),
+        member("folder", type=tarfile.DIRTYPE, size=512).tobuf(tarfile.USTAR_FORMAT),
+        member("file").tobuf(tarfile.USTAR_FORMAT),
+    ]
+    archive.write_bytes(b"".join(blocks) + bytes(1024))
+    assert len(staged_archive(tmp_path / "staging", archive).entries) == 3
+
+
+def test_unpacking_goes_through_no_link_even_without_the_checks(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+
+    def made(name: str, target: bytes | None = None, *, is_folder: bool = False) -> tuple[bytes, Member]:
+        path = name.encode()
+        return path, Member(name=path, is_folder=is_folder, target=target, size_bytes=0, mode=0o755, mtime_ns=0)
+
+    with open_staging(str(tmp_path / "staging")) as staging:
+        meter = Meter(total_bytes=0, progress=None)
+        with Unpacking(target=staging.tree, meter=meter) as unpacking:
+            unpacking.take(*made("link", os.fsencode(outside)), iter(()))
+            for name in ("link/file", "link", "link/deep/file"):
+                with pytest.raises(FileError):
+                    unpacking.take(*made(name), iter(()))
+            unpacking.take(*made("folder/file"), iter(()))
+            for index in range(70):
+                unpacking.take(*made(f"{index}/file"), iter(()))
+            os.rename("folder", "moved", src_dir_fd=staging.tree, dst_dir_fd=staging.tree)
+            os.symlink(outside, "folder", dir_fd=staging.tree)
+            with pytest.raises(FileError, match="folder/other: a folder in this path is a link"):
+                unpacking.take(*made("folder/other"), iter(()))
+            with pytest.raises(FileError, match="folder: exists already"):
+                unpacking.take(*made("folder", b"elsewhere"), iter(()))
+    assert os.listdir(outside) == []

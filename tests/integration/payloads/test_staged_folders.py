@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import socket
+import subprocess
+import sys
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -137,6 +139,10 @@ def test_the_state_folder_is_not_copied_into_itself(tmp_path: Path) -> None:
             stage_folder(staging, str(top), state_folder=str(state))
     with open_staging(str(state / "staging")) as staging, pytest.raises(FileError, match="is the state folder"):
         stage_folder(staging, str(state / "staging"))
+    with open_staging(str(tmp_path / "elsewhere")) as staging, pytest.raises(FileError, match="is the state folder"):
+        stage_folder(staging, str(state), state_folder=str(state))
+    with open_staging(str(tmp_path / "elsewhere")) as staging, pytest.raises(FileError, match="absent: no such file"):
+        stage_folder(staging, str(state), state_folder=str(tmp_path / "absent"))
     (state / "workspace").mkdir()
     (state / "workspace" / "result").write_text("a")
     with open_staging(str(state / "staging")) as staging:
@@ -268,9 +274,10 @@ def test_a_file_that_changes_while_it_is_copied_is_refused(tmp_path: Path, folde
 
     def alter(_done: int, _total: int) -> None:
         match change:
-            case "grow":
+            case "grow" if large.stat().st_size < 90 * MIB:
+                # Faster than it is read.
                 with large.open("ab") as file:
-                    file.write(b"x" * MIB)
+                    file.write(bytes(8 * MIB))
             case "shrink":
                 os.truncate(large, MIB)
             case "write":
@@ -282,6 +289,7 @@ def test_a_file_that_changes_while_it_is_copied_is_refused(tmp_path: Path, folde
     with open_staging(str(tmp_path / "staging")) as staging, pytest.raises(FileError) as caught:
         stage_folder(staging, str(folder), progress=alter)
     assert str(caught.value).startswith(f"{folder}: large: changed while it was copied")
+    assert large.stat().st_size < 40 * MIB
     assert os.listdir(tmp_path / "staging") == []
 
 
@@ -352,6 +360,67 @@ def test_no_race_leads_outside(tmp_path: Path, folder: Path) -> None:
         swapper.join()
     assert seen <= allowed
     assert all("inner" in error for error in errors)
+
+
+SWAP_BEFORE_OPENING = """
+import os, shutil, sys
+from vq.files.documents import FileError
+from vq.files.payloads import stage_folder
+from vq.files.staging import open_staging
+top, name, replacement = sys.argv[1:]
+path = top + "/folder/" + name
+
+def swap(event, arguments):
+    # Python tells of a file just before it opens it: later than any look at it.
+    if event == "open" and arguments[0] == name.encode() and os.path.exists(top + "/" + replacement):
+        os.rename(path, top + "/moved")
+        os.rename(top + "/" + replacement, path)
+
+sys.addaudithook(swap)
+try:
+    with open_staging(top + "/staging") as staging:
+        print(stage_folder(staging, top + "/folder"))
+except FileError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "replacement", "message"),
+    [
+        ("inner", "link to folder", "inner: a folder in this path is a link, or not a folder"),
+        ("inner", "fifo", "inner: a folder in this path is a link, or not a folder"),
+        ("file", "link to file", "file: is a symbolic link; name the file itself"),
+        ("file", "fifo", "file: is a FIFO, socket or device"),
+        ("file", "outside", "file: is a FIFO, socket or device"),
+    ],
+)
+def test_what_is_swapped_between_looking_and_opening_is_refused(
+    tmp_path: Path, folder: Path, name: str, replacement: str, message: str
+) -> None:
+    (folder / "inner").mkdir()
+    (folder / "file").write_text("inside")
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "secret").write_text("secret")
+    (tmp_path / "link to folder").symlink_to(tmp_path / "outside")
+    (tmp_path / "link to file").symlink_to(tmp_path / "outside" / "secret")
+    os.mkfifo(tmp_path / "fifo")
+    output = subprocess.run(
+        [sys.executable, "-c", SWAP_BEFORE_OPENING, str(tmp_path), name, replacement],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert output.startswith(f"{folder}: {message}")
+    assert os.listdir(tmp_path / "staging") == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root reads what nobody may")
+def test_what_root_alone_could_read_can_be_read_by_its_owner(tmp_path: Path, folder: Path) -> None:
+    (folder / "file").write_text("x")
+    (folder / "file").chmod(0)
+    _, snapshot = _published(tmp_path, folder)
+    assert (snapshot / "file").stat().st_mode & 0o777 == 0o400
 
 
 def test_an_error_of_the_progress_leaves_nothing(tmp_path: Path, folder: Path) -> None:
