@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from typing import Any
 
@@ -38,6 +38,7 @@ _ENCODE = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", 
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 _FIRST_SURROGATE = "\ud800"
+_LESS_DEEP = "JSON that is nested less deeply"
 _LEAST_ALIKE = 1e-4
 _FIRST_UNLIKE = 1e16
 
@@ -55,15 +56,9 @@ def parse(data: bytes) -> dict[str, Any]:
     if not text.strip():
         raise BadDataError("a JSON object; the file is empty")
     try:
-        value = _DECODE(text)
+        value = _decoded(text, _DECODE)
     except _RefusedError:
         raise _locate(text) from None
-    except json.JSONDecodeError as error:
-        raise BadDataError(f"JSON; {error.msg} at line {error.lineno} column {error.colno}") from error
-    except RecursionError:
-        raise BadDataError("JSON that is nested less deeply") from None
-    except ValueError:
-        raise BadDataError(f"integers within ±{LARGEST}; one has thousands of digits") from None
     if type(value) is not dict:
         raise BadDataError("a JSON object", found=value)
     if _SURROGATE_ESCAPE.search(data):
@@ -75,14 +70,17 @@ def canonical(value: Any) -> bytes:
     """The RFC 8785 form of a JSON value.
 
     Raises `BadDataError`, with the path, for what that form cannot hold: an integer beyond ±(2^53−1), a number that
-    is not finite, a lone surrogate.
+    is not finite, a lone surrogate; and for a value nested too deeply to write.
     """
-    if _written_alike(value):
-        text = _ENCODE(value)
-        # Sorting by code points and by UTF-16 units agree below the surrogates, where nearly all text is.
-        if text.isascii() or max(text) < _FIRST_SURROGATE:
-            return text.encode()
-    return _canonical_in_general(value)
+    try:
+        if _written_alike(value):
+            text = _ENCODE(value)
+            # Sorting by code points and by UTF-16 units agree below the surrogates, where nearly all text is.
+            if text.isascii() or max(text) < _FIRST_SURROGATE:
+                return text.encode()
+        return _canonical_in_general(value)
+    except RecursionError:
+        raise BadDataError(_LESS_DEEP) from None
 
 
 def digest(value: Any) -> str:
@@ -105,6 +103,20 @@ def pretty_rows(document: dict[str, Any], key: str, rows: Iterator[dict[str, Any
         yield mark + dumps(row)
         mark = ",\n    "
     yield f"\n  ]{after}"
+
+
+def _decoded(text: str, decode: Callable[[str], Any]) -> Any:
+    """What `decode` makes of `text`; syntax that it cannot take is a `BadDataError`."""
+    try:
+        return decode(text)
+    except _RefusedError:
+        raise
+    except json.JSONDecodeError as error:
+        raise BadDataError(f"JSON; {error.msg} at line {error.lineno} column {error.colno}") from error
+    except RecursionError:
+        raise BadDataError(_LESS_DEEP) from None
+    except ValueError:
+        raise BadDataError(f"integers within ±{LARGEST}; one has thousands of digits") from None
 
 
 def _written_alike(value: Any) -> bool:
@@ -180,11 +192,12 @@ class _Constant(str):
     __slots__ = ()
 
 
+_DECODE_ALL = json.JSONDecoder(object_pairs_hook=_Pairs, parse_constant=_Constant).decode
+
+
 def _locate(text: str) -> BadDataError:
-    """The refusal of the first duplicate key or constant in `text`, with its path."""
-    waiting: list[tuple[Path, Any]] = [
-        ((), json.loads(text, object_pairs_hook=_Pairs, parse_constant=_Constant)),
-    ]
+    """The refusal of the first duplicate key or constant in `text`, with its path, or of its syntax further on."""
+    waiting: list[tuple[Path, Any]] = [((), _decoded(text, _DECODE_ALL))]
     while waiting:
         path, item = waiting.pop()
         if isinstance(item, _Constant):
