@@ -212,7 +212,7 @@ def scheduler(**changes: Any) -> Document:
     return changed(document, **changes)
 
 
-def failed_collection(document: Document, error: str = "no_receipt", **changes: Any) -> Document:
+def failed_collection(document: Document, error: Any = "no_receipt", **changes: Any) -> Document:
     """The `error` receipt in the format of `document`."""
     nulls = dict.fromkeys(MEASUREMENTS)
     lost = {"status": "error", "command_status": "not_run", "command_exit_code": None, "error": error, **nulls}
