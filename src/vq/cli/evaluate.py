@@ -8,7 +8,7 @@ import click
 
 from vq.actions.evaluation import evaluate_set, load_calibration
 from vq.canonical import pretty_rows
-from vq.cli.options import json_option, progress, quiet_option
+from vq.cli.options import PATH, json_option, progress, quiet_option
 from vq.cli.output import Output, dash, warn
 from vq.estimates.calibration import Calibration
 from vq.estimates.evaluation import Report
@@ -34,8 +34,8 @@ _MEANINGS = {
   vq estimate-evaluate held-out/set.json --calibration calibration.json
   vq estimate-evaluate held-out/set.json --json"""
 )
-@click.argument("set_file", metavar="SET", type=click.Path())
-@click.option("--calibration", metavar="FILE", type=click.Path(), help="Judge this calibration on the set.")
+@click.argument("set_file", metavar="SET", type=PATH)
+@click.option("--calibration", metavar="FILE", type=PATH, help="Judge this calibration on the set.")
 @json_option
 @quiet_option
 def evaluate(set_file: str, calibration: str | None, *, as_json: bool, quiet: bool) -> None:
@@ -59,11 +59,11 @@ def evaluate(set_file: str, calibration: str | None, *, as_json: bool, quiet: bo
 
 
 def _show(output: Output, report: Report, calibration: Calibration | None) -> None:
-    output.line(f"Estimates of {report.set_id}: {len(report.rows)} cases", bold=True)
+    output.paragraph(f"Estimates of {report.set_id}: {len(report.rows)} cases", bold=True)
     output.line(f"set {report.sha256}")
     if calibration is not None:
         output.line(f"calibration {calibration.calibration_id}")
-        output.line(f"  fitted on {calibration.training_set_id}, {calibration.method}")
+        output.paragraph(f"  fitted on {calibration.training_set_id}, {calibration.method}")
     output.line()
     headings = ["METHOD", "HARDWARE", "N", *(verdict.upper() for verdict in MEMORY_VERDICTS)]
     headings += ["RATIO MED/MAX", f"UNDER (lo{dash()}hi)", f"COVERED (lo{dash()}hi)"]

@@ -11,6 +11,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 import click
 
@@ -19,6 +20,8 @@ _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 _STEP = 1024
 _FOUR_DIGITS = 1000
 _WIDE = "WF"
+_NARROW = 18
+"""The columns of a cell in a table that is too wide for the page otherwise: four of them fit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +43,15 @@ class Output:
     def field(self, label: str, text: str) -> None:
         """`Label:  text`, wrapped to the page under its label."""
         head = f"{label}: ".ljust(13)
-        width = max(page_width() - len(head), 20)
-        first, *rest = wrap(text, width)
-        click.echo(styled(head, bold=True) + escape(first))
+        first, *rest = wrap(escape(text), max(page_width() - len(head), 20))
+        click.echo(styled(head, bold=True) + first)
         for line in rest:
-            click.echo(" " * len(head) + escape(line))
+            click.echo(" " * len(head) + line)
+
+    def paragraph(self, text: str, **style: bool | str) -> None:
+        """Escaped text, wrapped to the page."""
+        for line in wrap(escape(text), page_width()):
+            click.echo(styled(line, **style))
 
     def table(self, headings: Sequence[str], rows: Sequence[Sequence[str]], *, keys: int, text_columns: int) -> None:
         """Aligned rows; the first `keys` columns are repeated where the rest does not fit on the page.
@@ -53,12 +60,19 @@ class Output:
         """
         cells = [[escape(cell) for cell in row] for row in [headings, *rows]]
         widths = [max(display_width(row[column]) for row in cells) for column in range(len(headings))]
+        if sum(widths[:keys]) + 2 * keys + max(widths[keys:]) > page_width():
+            widths = [min(width, _NARROW) for width in widths]
         for number, block in enumerate(_blocks(widths, keys)):
             if number:
                 click.echo()
             for row_number, row in enumerate(cells):
-                padded = (_pad(row[column], widths[column], left=column < text_columns) for column in block)
-                click.echo(styled("  ".join(padded).rstrip(), bold=row_number == 0))
+                broken = [broken_up(row[column], widths[column]) for column in block]
+                for line in zip_longest(*broken, fillvalue=""):
+                    padded = (
+                        _pad(cell, widths[column], left=column < text_columns)
+                        for column, cell in zip(block, line, strict=True)
+                    )
+                    click.echo(styled("  ".join(padded).rstrip(), bold=row_number == 0))
 
 
 def note(text: str) -> None:
@@ -104,15 +118,28 @@ def display_width(text: str) -> int:
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """`text` in lines of at most `width` columns, broken between words; at least one line."""
+    """`text` in lines of at most `width` columns, broken between words where it can be; at least one line."""
     lines, line = [], ""
-    for word in text.split(" "):
+    for word in (piece for whole in text.split(" ") for piece in broken_up(whole, width)):
         if line and display_width(line) + 1 + display_width(word) > width:
             lines.append(line)
             line = word
         else:
             line = f"{line} {word}" if line else word
     return [*lines, line]
+
+
+def broken_up(text: str, width: int) -> list[str]:
+    """`text` in pieces of at most `width` columns, broken anywhere; at least one piece."""
+    pieces, piece, taken = [], "", 0
+    for char in text if display_width(text) > width else "":
+        wide = display_width(char)
+        if taken + wide > width:
+            pieces.append(piece)
+            piece, taken = "", 0
+        piece += char
+        taken += wide
+    return [*pieces, piece or text]
 
 
 def human_bytes(size: int) -> str:
