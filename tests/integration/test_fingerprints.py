@@ -331,6 +331,8 @@ def test_no_descriptor_is_left_open(here: Path, vq: Run) -> None:
         (here / "c" / "b" / "c" / "p").unlink(missing_ok=True)
         os.symlink("nowhere", "c/b/c/p")
         refused(estimate(vq, "c", "c/b/c/p"), "is a symbolic link")
+    tree(here, *(f"c/b/c/{number}" for number in range(65)))
+    refused(estimate(vq, "c"), "at most 64 input files")
     assert len(os.listdir("/proc/self/fd")) == before
 
 

@@ -128,9 +128,19 @@ def test_canonical_refuses_what_has_no_form(value: Any, message: str) -> None:
 
 
 def test_canonical_leaves_a_fault_of_the_program_alone() -> None:
-    with pytest.raises(Exception, match="object") as caught:
-        canonical({"a": object()})
-    assert not isinstance(caught.value, VqError)
+    for value in ({"a": object()}, {"a": object(), "b": 5.0}):
+        with pytest.raises(Exception, match=r"object|type") as caught:
+            canonical(value)
+        assert not isinstance(caught.value, VqError)
+
+
+@pytest.mark.parametrize("inner", [5, 5.0, "\U0001f600"])
+def test_a_value_nested_too_deeply_has_no_form(inner: Any) -> None:
+    value = inner
+    for _ in range(100_000):
+        value = [value]
+    with pytest.raises(BadDataError, match="nested less deeply"):
+        canonical(value)
 
 
 def test_pretty_is_indented_by_two_and_ascii() -> None:
