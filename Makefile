@@ -34,12 +34,14 @@ tests: $(STAMP)
 	$(BIN)/coverage run -m pytest
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --fail-under=90
-	$(BIN)/coverage report --fail-under=100 --include='src/vq/estimates/*,src/vq/canonical.py,src/vq/shapes.py'
+	$(BIN)/coverage report --fail-under=100 --include='src/vq/estimates/*,src/vq/plots/*,src/vq/canonical.py,src/vq/shapes.py,src/vq/wording.py'
 
 # The suite on every supported Python that this machine has, each in a virtual environment of its own.
 test-all:
-	@for python in $$(sh benchmarks/../tests/pythons.sh); do \
-	  echo "== $$python"; $(MAKE) --no-print-directory PYTHON="$$python" VENV=".venv-$$(basename $$(dirname $$(dirname $$python)))" tests || exit 1; \
+	@for python in $$(sh tests/pythons.sh); do \
+	  version=$$($$python -c 'import sys; print("%d.%d" % sys.version_info[:2])'); \
+	  echo "== Python $$version"; \
+	  $(MAKE) --no-print-directory PYTHON="$$python" VENV=".venv-$$version" tests || exit 1; \
 	done
 
 docs: $(STAMP)

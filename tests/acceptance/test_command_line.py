@@ -191,13 +191,13 @@ def test_a_bug_is_reported_in_a_file(here: Path, vq: Run, monkeypatch: pytest.Mo
 
 def test_a_bug_without_a_place_for_the_report(here: Path, vq: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> None:
-        raise OSError(5, "Input/output error", "somewhere")
+        raise RuntimeError
 
     reports_go_to(here / "missing", monkeypatch)
     monkeypatch.setattr("vq.cli.evaluate.evaluate_set", broken)
     result = vq("estimate-evaluate", "set.json")
     assert result.status == 1
-    assert "a bug in vq: OSError" in result.err
+    assert "a bug in vq: RuntimeError" in result.err
     assert "no report could be written" in result.err
 
 
@@ -257,7 +257,7 @@ def test_a_full_disk_behind_stdout_is_told(here: Path, name: str) -> None:
         check=False,
     )
     assert done.returncode == 1
-    assert done.stderr == "vq: error: standard output: [Errno 28] No space left on device\n"
+    assert done.stderr == "vq: error: output: no space left on device\n"
 
 
 @pytest.mark.parametrize("arguments", ["--help", "estimate-evaluate big/set.json --json", "estimate-evaluate set.json"])

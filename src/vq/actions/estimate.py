@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from vq.canonical import digest, parse
-from vq.errors import placed
+from vq.canonical import digest, parse, pretty
+from vq.errors import BadDataError, placed
 from vq.estimates import evidence as evidences
 from vq.estimates import manifest as manifests
 from vq.estimates.evidence import read_evidence
 from vq.estimates.manifest import read_manifest
-from vq.estimates.receipt import make_receipt
+from vq.estimates.receipt import MOST_BYTES, make_receipt
 from vq.files.documents import MIB, read_file
 from vq.files.inputs import fingerprint
 
@@ -44,13 +44,15 @@ def estimate(request: Request) -> dict[str, Any]:
             evidence = read_evidence(read_file(request.features, evidences.MOST_BYTES))
     found = fingerprint(request.inputs, request.own_output)
     with placed(request.features or request.manifest):
-        return make_receipt(
+        document = make_receipt(
             program,
             evidence=evidence,
             inputs=found.files,
             memory_mb=request.memory_mb,
             warnings=found.warnings,
         )
+        refuse_large(document)
+        return document
 
 
 def apply(document: dict[str, Any], calibration: str, hardware_class: str) -> dict[str, Any]:
@@ -60,7 +62,16 @@ def apply(document: dict[str, Any], calibration: str, hardware_class: str) -> di
 
     with placed(calibration):
         fitted = read_calibration(parse(read_file(calibration, _MOST_BYTES)))
-        return apply_calibration(document, fitted, hardware_class)
+        calibrated = apply_calibration(document, fitted, hardware_class)
+        refuse_large(calibrated)
+        return calibrated
+
+
+def refuse_large(document: dict[str, Any]) -> None:
+    """Nothing, or the `BadDataError` that no reader would accept a document of this size."""
+    size = len(pretty(document))
+    if size > MOST_BYTES:
+        raise BadDataError(f"a receipt of at most {MOST_BYTES} bytes, found {size}; name fewer or shorter inputs")
 
 
 def document_digest(path: str) -> str:

@@ -10,20 +10,21 @@ from typing import NoReturn
 import click
 
 from vq.cli.commands import vq
-from vq.cli.output import escape
 from vq.errors import VqError
+from vq.wording import escape
 
 _INTERRUPTED = 130
 
 
 def main() -> NoReturn:
     """Run `vq` with this process's arguments and end the process."""
-    _open_streams()
+    _prepare_streams()
     status = run(sys.argv[1:])
     try:
         sys.stdout.flush()
     except OSError as error:
-        status = status or _unwritten(error)
+        _forget_stdout()
+        status = status or _output_failed(error)
     sys.exit(status)
 
 
@@ -34,23 +35,42 @@ def run(arguments: Sequence[str]) -> int:
     except VqError as error:
         return _report(str(error), error.hint, error.exit_code)
     except click.ClickException as error:
-        return _misused(error)
+        return _wrong_usage(error)
     except (KeyboardInterrupt, click.Abort):
         return _INTERRUPTED
+    except OSError as error:
+        _forget_stdout()
+        return _output_failed(error)
     except Exception as error:  # noqa: BLE001 - the last resort
-        # Files are opened and read where errors get their names, so what has none was written to stdout.
-        unwritten = isinstance(error, OSError) and error.filename is None
-        return _unwritten(error) if unwritten else _report(*_last_resort(error), 1)
+        return _report(*_last_resort(error), 1)
     return result if isinstance(result, int) else 0
 
 
-def _misused(error: click.ClickException) -> int:
+def _wrong_usage(error: click.ClickException) -> int:
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         error.show()
         return error.exit_code
     context = error.ctx if isinstance(error, click.UsageError) else None
     hint = f"see {context.command_path} --help" if context else None
     return _report(error.format_message(), hint, error.exit_code)
+
+
+def _prepare_streams() -> None:
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # closed by whoever started us: what is printed goes nowhere
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - open to the end
+        else:
+            # A name that the terminal's encoding lacks is escaped, not an error.
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _output_failed(error: OSError) -> int:
+    """What the system said that no action has turned into an error of its own: our output could not be written."""
+    if isinstance(error, BrokenPipeError):
+        return 1
+    where = error.filename or "output"
+    return _report(f"{where}: {(error.strerror or str(error)).lower()}", None, 1)
 
 
 def _report(message: str, hint: str | None, status: int) -> int:
@@ -60,28 +80,9 @@ def _report(message: str, hint: str | None, status: int) -> int:
     return status
 
 
-def _open_streams() -> None:
-    """Standard streams that a caller closed lead nowhere, and no file that is opened later takes their place."""
-    for descriptor, name in ((0, "stdin"), (1, "stdout"), (2, "stderr")):
-        try:
-            os.fstat(descriptor)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free: this one
-        if getattr(sys, name) is None:
-            mode = "r" if descriptor == 0 else "w"
-            stream = open(descriptor, mode, encoding="utf-8", closefd=False)  # noqa: SIM115 - until the process ends
-            setattr(sys, name, stream)
-    for stream in (sys.stdout, sys.stderr):
-        # A name that the terminal's encoding lacks is escaped, not an error.
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # both are text files
-
-
-def _unwritten(error: Exception) -> int:
-    """The exit status when stdout takes no more; the interpreter must not try to flush into it again."""
+def _forget_stdout() -> None:
+    """Whoever read our output is gone; the interpreter must not try to flush into that pipe again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    if isinstance(error, BrokenPipeError):  # whoever read it has seen enough
-        return 1
-    return _report(f"standard output: {error}", None, 1)
 
 
 def _last_resort(error: Exception) -> tuple[str, str]:

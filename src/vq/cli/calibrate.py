@@ -10,6 +10,8 @@ from vq.actions.evaluation import calibrate_set
 from vq.canonical import pretty_rows
 from vq.cli.options import PATH, json_option, progress, quiet_option
 from vq.cli.output import Output, warn
+from vq.errors import BadDataError
+from vq.estimates.calibration import MOST_BYTES
 from vq.estimates.fit import MIN_CASES
 from vq.files.documents import refuse_existing, write_new
 
@@ -53,6 +55,9 @@ def calibrate(set_file: str, target: str, min_cases: int, *, job_wide: bool, as_
     refuse_existing(target)
     document, warnings = calibrate_set(set_file, min_cases, progress, job_wide=job_wide)
     pieces = list(pretty_rows({**document, "training_cases": []}, "training_cases", iter(document["training_cases"])))
+    size = sum(map(len, pieces))
+    if size > MOST_BYTES:
+        raise BadDataError(f"a calibration of at most {MOST_BYTES} bytes, found {size}; split the set").at(set_file)
     write_new(target, pieces)
     for warning in warnings:
         warn(warning)
@@ -70,25 +75,23 @@ def _show(output: Output, document: dict[str, Any], target: str) -> None:
     output.paragraph(
         f"fitted on {document['training_set']['set_id']}: {cases} cases, {document['min_cases']} needed a group"
     )
-    for title, key, last in (("Memory", "groups", "memory_scope"), ("Runtime", "runtime_groups", None)):
+    for title, key, scope in (("Memory", "groups", "memory_scope"), ("Runtime", "runtime_groups", None)):
         output.line()
-        output.line(title, bold=True)
-        headings = [
-            "METHOD",
-            "VERSION",
-            "ALGORITHM",
-            *(["SCOPE"] if last else []),
-            "HARDWARE",
-            "DECIDED",
-            "OF",
-            "MULTIPLIER",
-        ]
-        rows = [_row(group, last) for group in document[key]]
-        output.table(headings, rows, keys=3, text_columns=5 if last else 4)
+        _show_groups(output, title, document[key], scope)
     output.line()
-    if document["unidentified"]:
-        output.field("Left out", f"{document['unidentified']} cases of unknown program version or method")
-    output.field("Written to", target)
+    left_out = f"{document['unidentified']} cases of unknown program version or method"
+    output.fields([*([("Left out", left_out)] if document["unidentified"] else []), ("Written to", target)])
+
+
+def _show_groups(output: Output, title: str, groups: list[dict[str, Any]], scope: str | None) -> None:
+    if not any(group["decided"] for group in groups):
+        output.line(f"{title}: nothing to fit, no case has such evidence", bold=True)
+        return
+    output.line(title, bold=True)
+    headings = ["METHOD", "VERSION", "ALGORITHM", *(["SCOPE"] if scope else [])]
+    headings += ["HARDWARE", "DECIDED", "OF", "MULTIPLIER"]
+    rows = [_row(group, scope) for group in groups]
+    output.table(headings, rows, keys=3, text_columns=5 if scope else 4)
 
 
 def _row(group: dict[str, Any], scope: str | None) -> list[str]:

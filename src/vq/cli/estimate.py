@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import Any
 
 import click
@@ -12,9 +11,12 @@ from vq.actions.estimate import Request, apply
 from vq.actions.estimate import estimate as make_estimate
 from vq.canonical import pretty
 from vq.cli.options import PATH, hardware_class, json_option, quiet_option
-from vq.cli.output import Output, human_bytes, warn
+from vq.cli.output import Output, warn
 from vq.estimates.receipt import MOST_MEMORY_MB
 from vq.files.documents import refuse_existing, write_new
+from vq.wording import human_bytes
+
+_STDOUT = 1
 
 _REASONS = {
     "no_memory_figure": "the estimate has no memory figure",
@@ -84,7 +86,7 @@ def estimate(**options: Any) -> None:
             inputs=options["inputs"],
             features=options["features"],
             memory_mb=options["memory_mb"],
-            own_output=(os.fstat(sys.stdout.fileno()),),
+            own_output=_own_output(),
         )
     )
     document = receipt if calibration is None else apply(receipt, calibration, label)
@@ -95,6 +97,14 @@ def estimate(**options: Any) -> None:
     _show(Output(json=options["as_json"], quiet=options["quiet"]), receipt, document, target)
 
 
+def _own_output() -> tuple[os.stat_result, ...]:
+    """A reading of what stdout goes to, so that a receipt is no input of itself."""
+    try:
+        return (os.fstat(_STDOUT),)
+    except OSError:
+        return ()
+
+
 def _show(output: Output, receipt: dict[str, Any], document: dict[str, Any], target: str | None) -> None:
     if output.json:
         output.document([pretty(document)])
@@ -102,37 +112,39 @@ def _show(output: Output, receipt: dict[str, Any], document: dict[str, Any], tar
         figure = document.get("calibrated_peak_bytes") or receipt["memory"]["predicted_peak_bytes"]
         output.line("unknown" if figure is None else str(figure))
     else:
-        _show_receipt(output, receipt)
-        if document is not receipt:
-            output.field("Calibrated memory", _calibrated_memory(document))
-            output.field("Calibrated runtime", _calibrated_runtime(document))
-        output.field("Unknown", ", ".join(receipt["unknown"]))
-        for number, limitation in enumerate(receipt["limitations"]):
-            output.field("" if number else "Limitations", limitation)
-        if target is not None:
-            output.field("Written to", target)
+        output.fields(
+            [
+                *_fields(receipt),
+                *(_calibrated_fields(document) if document is not receipt else []),
+                ("Unknown", ", ".join(receipt["unknown"])),
+                ("Limitations", receipt["limitations"][0]),
+                *(("", limitation) for limitation in receipt["limitations"][1:]),
+                *([("Written to", target)] if target is not None else []),
+            ]
+        )
 
 
-def _show_receipt(output: Output, receipt: dict[str, Any]) -> None:
-    memory = receipt["memory"]
+def _fields(receipt: dict[str, Any]) -> list[tuple[str, str]]:
+    memory, inputs, evidence = receipt["memory"], receipt["inputs"], receipt["evidence"] or {}
     version = receipt["program_version"] or "of unknown version"
-    output.field("Program", f"{receipt['program']} {version} ({receipt['estimator']})")
     known = [f"{name} {value}" for name, value in receipt["features"].items() if value is not None]
-    output.field("Features", ", ".join(known) or "none reported")
-    if receipt["evidence"]:
-        given = [
-            f"{name} {value}" for name, value in receipt["evidence"].items() if name not in ("sha256", "schema_version")
-        ]
-        output.field("Evidence", ", ".join(given) or "none given")
-    output.field("Memory", _memory(memory))
+    given = [f"{name} {value}" for name, value in evidence.items() if name not in ("sha256", "schema_version")]
+    fields = [
+        ("Program", f"{receipt['program']} {version} ({receipt['estimator']})"),
+        ("Features", ", ".join(known) or "none reported"),
+    ]
+    if evidence:
+        fields.append(("Evidence", ", ".join(given) or "none given"))
+    fields.append(("Memory", _memory(memory)))
     if memory["override"]:
-        output.field("Override", f"{memory['override']['memory_mb']} MiB, the limit you set for the job")
+        fields.append(("Override", f"{memory['override']['memory_mb']} MiB, the limit that you set for the job"))
     effective = memory["effective_job_memory_bytes"]
-    output.field("For the job", "unknown" if effective is None else _bytes(effective))
-    inputs = receipt["inputs"]
+    fields.append(("For the job", "unknown" if effective is None else _bytes(effective)))
     if inputs:
-        output.field("Inputs", f"{len(inputs)} fingerprinted, {human_bytes(sum(file['bytes'] for file in inputs))}")
-    output.field("Input digest", receipt["input_digest"])
+        size = human_bytes(sum(file["bytes"] for file in inputs))
+        fields.append(("Inputs", f"{len(inputs)} fingerprinted, {size}"))
+    fields.append(("Input digest", receipt["input_digest"]))
+    return fields
 
 
 def _memory(memory: dict[str, Any]) -> str:
@@ -146,16 +158,16 @@ def _bytes(size: int) -> str:
     return f"{human_bytes(size)} ({size} bytes)"
 
 
-def _calibrated_memory(document: dict[str, Any]) -> str:
-    if document["status"] == "uncalibrated":
-        return f"none: {_REASONS[document['reason']]}"
-    return f"{_bytes(document['calibrated_peak_bytes'])}, {_source(document, '')}"
-
-
-def _calibrated_runtime(document: dict[str, Any]) -> str:
-    if document["runtime_status"] == "uncalibrated":
-        return f"none: {_REASONS[document['runtime_reason']]}"
-    return f"at most {document['calibrated_runtime_upper_seconds']} s, {_source(document, 'runtime_')}"
+def _calibrated_fields(document: dict[str, Any]) -> list[tuple[str, str]]:
+    if document["status"] == "calibrated":
+        memory = f"{_bytes(document['calibrated_peak_bytes'])}, {_source(document, '')}"
+    else:
+        memory = f"none: {_REASONS[document['reason']]}"
+    if document["runtime_status"] == "calibrated":
+        runtime = f"at most {document['calibrated_runtime_upper_seconds']} s, {_source(document, 'runtime_')}"
+    else:
+        runtime = f"none: {_REASONS[document['runtime_reason']]}"
+    return [("Calibrated memory", memory), ("Calibrated runtime", runtime)]
 
 
 def _source(document: dict[str, Any], part: str) -> str:

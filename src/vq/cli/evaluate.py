@@ -13,6 +13,7 @@ from vq.cli.output import Output, dash, warn
 from vq.estimates.calibration import Calibration
 from vq.estimates.evaluation import Report
 from vq.estimates.summary import MEMORY_VERDICTS, Summary, Tally
+from vq.files.documents import refuse_existing, write_new
 
 _MEANINGS = {
     "underpredicted": "needed more than estimated",
@@ -26,27 +27,46 @@ _MEANINGS = {
 }
 
 
+def _svg_name(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    """The name of the picture, checked; wrong usage where its ending promises another format."""
+    if value is not None and not value.lower().endswith(".svg"):
+        raise click.BadParameter("expected a name that ends in .svg, the one format that is written")
+    return value
+
+
 @click.command(
     epilog="""Examples:
 
 \b
   vq estimate-evaluate held-out/set.json
   vq estimate-evaluate held-out/set.json --calibration calibration.json
+  vq estimate-evaluate held-out/set.json --plot held-out.svg
   vq estimate-evaluate held-out/set.json --json"""
 )
 @click.argument("set_file", metavar="SET", type=PATH)
 @click.option("--calibration", metavar="FILE", type=PATH, help="Judge this calibration on the set.")
+@click.option(
+    "--plot",
+    metavar="FILE.svg",
+    type=PATH,
+    callback=_svg_name,
+    help="Also draw measured against predicted peak memory into this new file.",
+)
 @json_option
 @quiet_option
-def evaluate(set_file: str, calibration: str | None, *, as_json: bool, quiet: bool) -> None:
+def evaluate(set_file: str, calibration: str | None, plot: str | None, *, as_json: bool, quiet: bool) -> None:
     """Say how estimates held up on a frozen SET of runs.
 
     For each method and class of hardware: how many cases, each verdict's count, measured over predicted, and how often
     the estimate was too low, as a range from what is certain to what is possible.
     """
     output = Output(json=as_json, quiet=quiet)
+    if plot is not None:
+        refuse_existing(plot)
     fitted = None if calibration is None else load_calibration(calibration)
     report = evaluate_set(set_file, fitted, progress)
+    if plot is not None:
+        _draw(report, fitted, plot)
     for warning in report.warnings:
         warn(warning)
     if output.json:
@@ -55,36 +75,49 @@ def evaluate(set_file: str, calibration: str | None, *, as_json: bool, quiet: bo
     elif output.quiet:
         output.line(_frequency(report.overall.memory))
     else:
-        _show(output, report, fitted)
+        _show(output, report, fitted, plot)
 
 
-def _show(output: Output, report: Report, calibration: Calibration | None) -> None:
+def _draw(report: Report, calibration: Calibration | None, target: str) -> None:
+    # Only who asks for a picture pays for loading what draws it.
+    from vq.plots.evaluation import draw  # noqa: PLC0415
+
+    write_new(target, draw(report, None if calibration is None else calibration.calibration_id))
+
+
+def _show(output: Output, report: Report, calibration: Calibration | None, plot: str | None) -> None:
     output.paragraph(f"Estimates of {report.set_id}: {len(report.rows)} cases", bold=True)
     output.line(f"set {report.sha256}")
     if calibration is not None:
         output.line(f"calibration {calibration.calibration_id}")
         output.paragraph(f"  fitted on {calibration.training_set_id}, {calibration.method}")
     output.line()
-    headings = ["METHOD", "HARDWARE", "N", *(verdict.upper() for verdict in MEMORY_VERDICTS)]
+    counts = report.overall.memory.counts
+    met = [verdict for verdict in MEMORY_VERDICTS if counts[verdict]]
+    headings = ["METHOD", "HARDWARE", "N", *(verdict.upper() for verdict in met)]
     headings += ["RATIO MED/MAX", f"UNDER (lo{dash()}hi)", f"COVERED (lo{dash()}hi)"]
     if calibration is not None:
         headings += ["CALIBRATED UNDER", "UNCALIBRATED", "CALIBRATED COVERED"]
-    rows = [_row(method or "unknown", hardware, summary) for method, hardware, summary in report.groups]
-    output.table(headings, [*rows, _row("overall", "", report.overall)], keys=3, text_columns=2)
+    rows = [_row(method or "unknown", hardware, summary, met) for method, hardware, summary in report.groups]
+    output.table(headings, [*rows, _row("overall", "", report.overall, met)], keys=3, text_columns=2)
     output.line()
-    counts = report.overall.memory.counts
-    for verdict, meaning in _MEANINGS.items():
-        if counts[verdict]:
-            output.field(verdict, meaning)
-    output.field("RATIO", "measured over predicted peak, median and largest, of so many cases")
-    output.field("UNDER", "how often the estimate was too low: from the certain cases to all that could be")
-    for limitation in report.document()["limitations"][:1]:
-        output.field("Limits", limitation)
+    never = ", ".join(verdict for verdict in MEMORY_VERDICTS if verdict not in met)
+    output.fields(
+        [
+            *((verdict, _MEANINGS[verdict]) for verdict in met),
+            *([("no case", never)] if never else []),
+            ("RATIO", "measured over predicted peak, median and largest, of so many cases"),
+            ("UNDER", "how often the estimate was too low: from the certain cases to all that could be"),
+            ("COVERED", "how often the run took as long as the estimate's interval says, likewise"),
+            ("limits", report.document()["limitations"][0]),
+            *([("picture", plot)] if plot else []),
+        ]
+    )
 
 
-def _row(method: str, hardware: str, summary: Summary) -> list[str]:
+def _row(method: str, hardware: str, summary: Summary, met: list[str]) -> list[str]:
     cells = [method, hardware, str(summary.cases)]
-    cells += [str(count) for count in summary.memory.counts.values()]
+    cells += [str(summary.memory.counts[verdict]) for verdict in met]
     cells += [_ratio(summary.ratio()), _frequency(summary.memory), _frequency(summary.runtime)]
     if summary.calibrated_memory is not None and summary.calibrated_runtime is not None:
         cells += [_frequency(summary.calibrated_memory), str(summary.calibrated_memory.uncalibrated)]

@@ -15,11 +15,11 @@ from itertools import zip_longest
 
 import click
 
+from vq.wording import broken_up, display_width, escape, wrap
+
 PAGE = 80
-_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
-_STEP = 1024
-_FOUR_DIGITS = 1000
-_WIDE = "WF"
+WHOLE = ("Written to", "picture")
+"""The labels of paths that are to be copied, and so stay in one line."""
 _NARROW = 18
 """The columns of a cell in a table that is too wide for the page otherwise: four of them fit."""
 
@@ -40,18 +40,20 @@ class Output:
         """One escaped line to stdout; styled where that is a terminal with colour."""
         click.echo(styled(escape(text), **style))
 
-    def field(self, label: str, text: str) -> None:
-        """`Label:  text`, wrapped to the page under its label."""
-        head = f"{label}: ".ljust(13)
-        first, *rest = wrap(escape(text), max(page_width() - len(head), 20))
-        click.echo(styled(head, bold=True) + first)
-        for line in rest:
-            click.echo(" " * len(head) + line)
-
     def paragraph(self, text: str, **style: bool | str) -> None:
         """Escaped text, wrapped to the page."""
-        for line in wrap(escape(text), page_width()):
+        for line in _lines(text, page_width()):
             click.echo(styled(line, **style))
+
+    def fields(self, pairs: Sequence[tuple[str, str]]) -> None:
+        """Lines `Label:  text`, aligned, each wrapped to the page under itself; an empty label goes on above."""
+        width = max(display_width(label) for label, _ in pairs) + 2
+        for label, text in pairs:
+            head = f"{label}:".ljust(width) if label else " " * width
+            first, *rest = [escape(text)] if label in WHOLE else _lines(text, max(page_width() - width, 20))
+            click.echo(styled(head, bold=True) + first)
+            for line in rest:
+                click.echo(" " * width + line)
 
     def table(self, headings: Sequence[str], rows: Sequence[Sequence[str]], *, keys: int, text_columns: int) -> None:
         """Aligned rows; the first `keys` columns are repeated where the rest does not fit on the page.
@@ -85,15 +87,6 @@ def warn(text: str) -> None:
     note(f"vq: warning: {text}")
 
 
-def escape(text: str) -> str:
-    r"""`text` with everything that could steer a terminal (control, bidi, invisible) written as `\xNN` or `\uNNNN`."""
-    if text.isprintable():
-        return text
-    return "".join(
-        char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode() for char in text
-    )
-
-
 def styled(text: str, **style: bool | str) -> str:
     """`text` in a style where stdout is a terminal that wants colour (NO_COLOR is respected)."""
     if not style or os.environ.get("NO_COLOR") or not sys.stdout.isatty():
@@ -106,51 +99,6 @@ def page_width() -> int:
     return shutil.get_terminal_size((PAGE, 24)).columns if sys.stdout.isatty() else PAGE
 
 
-def display_width(text: str) -> int:
-    """The columns that escaped text takes in a terminal."""
-    if text.isascii():
-        return len(text)
-    import unicodedata  # noqa: PLC0415 - only names beyond ASCII need it
-
-    return sum(
-        2 if unicodedata.east_asian_width(char) in _WIDE else 0 if unicodedata.combining(char) else 1 for char in text
-    )
-
-
-def wrap(text: str, width: int) -> list[str]:
-    """`text` in lines of at most `width` columns, broken between words where it can be; at least one line."""
-    lines, line = [], ""
-    for word in (piece for whole in text.split(" ") for piece in broken_up(whole, width)):
-        if line and display_width(line) + 1 + display_width(word) > width:
-            lines.append(line)
-            line = word
-        else:
-            line = f"{line} {word}" if line else word
-    return [*lines, line]
-
-
-def broken_up(text: str, width: int) -> list[str]:
-    """`text` in pieces of at most `width` columns, broken anywhere; at least one piece."""
-    pieces, piece, taken = [], "", 0
-    for char in text if display_width(text) > width else "":
-        wide = display_width(char)
-        if taken + wide > width:
-            pieces.append(piece)
-            piece, taken = "", 0
-        piece += char
-        taken += wide
-    return [*pieces, piece or text]
-
-
-def human_bytes(size: int) -> str:
-    """A size as people read it: `196.5 MiB`, at most four significant digits, powers of 1024."""
-    value, unit = float(size), 0
-    while value >= _STEP and unit < len(_UNITS) - 1:
-        value /= _STEP
-        unit += 1
-    return f"{value:.0f} {_UNITS[unit]}" if unit == 0 or value >= _FOUR_DIGITS else f"{value:.4g} {_UNITS[unit]}"
-
-
 def dash() -> str:
     """The sign between the two ends of a range, in what stdout can write."""
     try:
@@ -158,6 +106,11 @@ def dash() -> str:
     except UnicodeEncodeError:
         return "-"
     return "–"
+
+
+def _lines(text: str, width: int) -> list[str]:
+    """Escaped text in lines of at most `width` columns: broken between words, and inside those that are longer."""
+    return wrap(" ".join(piece for word in escape(text).split(" ") for piece in broken_up(word, width)), width)
 
 
 def _pad(cell: str, width: int, *, left: bool) -> str:

@@ -121,22 +121,14 @@ def write_new(path: str, pieces: Iterable[str]) -> None:
 
     Raises `FileError` if anything, a dangling link too, already stands there; it is never overwritten.
     """
-    folder, name = os.path.split(path)
-    with reasons(path):
-        if not name or name in (".", ".."):
-            raise FileError("expected the name of a file to write")
-        within = os.open(folder or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            _refuse_existing(name, within)
-            _write_and_link(name, within, pieces)
-        finally:
-            os.close(within)
+    with _new_name(path) as (name, within):
+        _write_and_link(name, within, pieces)
 
 
 def refuse_existing(path: str) -> None:
-    """Nothing, or the `FileError` that `write_new` would end in, before the work that leads to it."""
-    with reasons(path):
-        _refuse_existing(path, None)
+    """Nothing, or the `FileError` that `write_new` would begin with, before the work that leads to it."""
+    with _new_name(path):
+        pass
 
 
 def is_same_file(status: os.stat_result, other: os.stat_result) -> bool:
@@ -209,7 +201,22 @@ def _unchanged(before: os.stat_result, after: os.stat_result, size: int) -> None
         raise FileError("changed while it was read; try again once nothing writes to it")
 
 
-def _refuse_existing(name: str, within: int | None) -> None:
+@contextmanager
+def _new_name(path: str) -> Iterator[tuple[str, int]]:
+    """The name of a file to be made and the folder that is open for it, in which nothing has that name."""
+    folder, name = os.path.split(path)
+    with reasons(path):
+        if not name or name in (".", ".."):
+            raise FileError("expected the name of a file to write")
+        within = os.open(folder or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            _refuse_existing(name, within)
+            yield name, within
+        finally:
+            os.close(within)
+
+
+def _refuse_existing(name: str, within: int) -> None:
     try:
         os.stat(name, dir_fd=within, follow_symlinks=False)
     except FileNotFoundError:

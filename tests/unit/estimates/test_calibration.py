@@ -257,6 +257,12 @@ def test_a_calibrated_peak_past_2_53_names_its_case() -> None:
         judged(one, calibration())
 
 
+def test_a_calibrated_peak_may_be_the_largest_integer() -> None:
+    document = calibration(groups=[group(multiplier=1)])
+    found = judged(row(estimate=receipt(figure=2**53 - 1), usage=None), document)
+    assert found["calibrated_peak_bytes"] == 2**53 - 1
+
+
 def test_a_calibrated_bound_that_is_not_finite_names_its_case() -> None:
     one = row(estimate=receipt(interval=(0, 1.7e308)), usage=None)
     with pytest.raises(BadDataError, match=r"^case c0: .*finite"):

@@ -1,0 +1,59 @@
+"""Write the command reference, `docs/reference/cli.md`, from the commands themselves.
+
+    python docs/generate_cli.py
+
+A test compares the page with what this makes, so a command that is not in the docs makes the build red.
+"""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+import click
+
+from vq.cli.commands import COMMANDS, vq
+
+PAGE = Path(__file__).parent / "reference" / "cli.md"
+
+
+def page() -> str:
+    """The text of the page."""
+    context = click.Context(vq, info_name="vq", **vq.context_settings)
+    parts = [
+        "# Commands\n",
+        "This page is generated from the commands: it is what `vq COMMAND --help` says.\n",
+        "Exit status of all: 0 done; 1 it failed, or the data are bad; 2 wrong usage; 130 interrupted.\n",
+    ]
+    for name in COMMANDS:
+        command = vq.get_command(context, name)
+        if command is None:
+            raise LookupError(name)
+        parts.append(section(command, click.Context(command, info_name=name, parent=context)))
+    return "\n".join(parts)
+
+
+def section(command: click.Command, context: click.Context) -> str:
+    """One command: usage, what it does, its options as a table, its examples."""
+    usage = " ".join(command.collect_usage_pieces(context))
+    lines = [f"## vq {context.info_name}\n", f"```text\n{context.command_path} {usage}\n```\n"]
+    lines.append(inspect.cleandoc(command.help or "") + "\n")
+    options = [param for param in command.get_params(context) if isinstance(param, click.Option)]
+    rows = [record for option in options if (record := option.get_help_record(context))]
+    if rows:
+        lines += ["| option | meaning |", "|---|---|"]
+        lines += [f"| `{option}` | {meaning.replace('|', chr(92) + '|')} |" for option, meaning in rows]
+        lines.append("")
+    if command.epilog:
+        examples = inspect.cleandoc(command.epilog).replace("\b", "").removeprefix("Examples:").strip("\n")
+        lines.append(f"```console\n{_prompted(examples)}\n```\n")
+    return "\n".join(lines)
+
+
+def _prompted(examples: str) -> str:
+    lines = inspect.cleandoc(examples).split("\n")
+    return "\n".join(f"$ {line}" if line.startswith("vq") else line for line in lines)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -1,0 +1,65 @@
+"""Text as people read it: what could steer a reader escaped, measured in columns, wrapped; sizes in human units."""
+
+from __future__ import annotations
+
+_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
+_STEP = 1024
+_FOUR_DIGITS = 1000
+_WIDE = "WF"
+
+
+def escape(text: str) -> str:
+    r"""`text` with everything that could steer a terminal (control, bidi, invisible) written as `\xNN` or `\uNNNN`."""
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode() for char in text
+    )
+
+
+def display_width(text: str) -> int:
+    """The columns that escaped text takes in a terminal."""
+    if text.isascii():
+        return len(text)
+    import unicodedata  # noqa: PLC0415 - only names beyond ASCII need it
+
+    return sum(
+        2 if unicodedata.east_asian_width(char) in _WIDE else 0 if unicodedata.combining(char) else 1 for char in text
+    )
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """`text` in lines of at most `width` columns, broken between words; at least one line."""
+    lines, line = [], ""
+    for word in text.split(" "):
+        if line and display_width(line) + 1 + display_width(word) > width:
+            lines.append(line)
+            line = word
+        else:
+            line = f"{line} {word}" if line else word
+    return [*lines, line]
+
+
+def broken_up(text: str, width: int) -> list[str]:
+    """`text` in pieces of at most `width` columns, broken anywhere; at least one piece."""
+    pieces, piece, taken = [], "", 0
+    for char in text if display_width(text) > width else "":
+        wide = display_width(char)
+        if taken + wide > width:
+            pieces.append(piece)
+            piece, taken = "", 0
+        piece += char
+        taken += wide
+    return [*pieces, piece or text]
+
+
+def human_bytes(size: int) -> str:
+    """A size as people read it: `196.5 MiB`, at most four significant digits, powers of 1024."""
+    if size == 1:
+        return "1 byte"
+    value, unit = float(size), 0
+    # From 1023.5 on it would be written as 1024, which is one of the next unit.
+    while round(value) >= _STEP and unit < len(_UNITS) - 1:
+        value /= _STEP
+        unit += 1
+    return f"{value:.0f} {_UNITS[unit]}" if unit == 0 or value >= _FOUR_DIGITS else f"{value:.4g} {_UNITS[unit]}"

@@ -1,0 +1,93 @@
+"""The documentation under test: what the tutorial shows is what happens, and what the pages name exists."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from vq.cli.commands import COMMANDS, vq
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+ANYTHING = "..."
+PAGES = [ROOT / "README.md", *sorted(DOCS.glob("how-to/*.md")), DOCS / "reference" / "cli.md"]
+
+
+def sessions(page: Path) -> list[tuple[str, list[str]]]:
+    """Every command of a page's console blocks, continuation lines joined, with the lines shown below it."""
+    found: list[tuple[str, list[str]]] = []
+    for block in BLOCK.findall(page.read_text(encoding="utf-8")):
+        for line in block.replace("\\\n", " ").splitlines():
+            if line.startswith("$ "):
+                found.append((line[2:], []))
+            else:
+                found[-1][1].append(line)
+    return found
+
+
+def matches(shown: list[str], printed: list[str]) -> bool:
+    """Whether `printed` is what is shown, where a line of `...` stands for any number of lines."""
+    if not shown:
+        return not printed
+    if shown[0] == ANYTHING:
+        return any(matches(shown[1:], printed[start:]) for start in range(len(printed) + 1))
+    return bool(printed) and printed[0] == shown[0] and matches(shown[1:], printed[1:])
+
+
+def test_the_tutorial_prints_what_it_shows(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8"}
+    session = sessions(DOCS / "tutorial" / "first-evaluation.md")
+    assert len(session) > 5
+    for command, shown in session:
+        ended = subprocess.run(
+            ["bash", "-c", command], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        printed = (ended.stdout + ended.stderr).splitlines()
+        assert matches(shown, printed), f"$ {command}\n" + "\n".join(printed)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_page_names_only_commands_and_options_that_exist(page: Path) -> None:
+    context = click.Context(vq, info_name="vq", **vq.context_settings)
+    checked = 0
+    for line, _ in sessions(page):
+        words = shlex.split(re.split(r" [|>]", line)[0])
+        if words[0] != "vq":
+            continue
+        command = vq.get_command(context, words[1])
+        assert command is not None, line
+        # Parsing refuses an unknown option; a file that is missing is no matter of parsing.
+        command.make_context(words[1], words[2:], parent=context)
+        checked += 1
+    assert checked
+
+
+def test_the_command_reference_is_the_generated_one() -> None:
+    made = subprocess.run(
+        [sys.executable, "-c", "import generate_cli; print(generate_cli.page(), end='')"],
+        cwd=DOCS,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert (DOCS / "reference" / "cli.md").read_text(encoding="utf-8") == made.stdout, "python docs/generate_cli.py"
+
+
+def test_every_command_has_an_example_and_its_summary() -> None:
+    context = click.Context(vq, info_name="vq", **vq.context_settings)
+    for name in COMMANDS:
+        command = vq.get_command(context, name)
+        assert command is not None
+        assert command.help, name
+        assert command.epilog is not None, name
+        assert f"vq {name}" in command.epilog, name
