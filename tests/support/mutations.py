@@ -42,7 +42,7 @@ def _wrong_types(value: Any) -> Iterator[Mutation]:
     for name, example in examples.items():
         if name != own.get(type(value)):
             yield name, example
-    if type(value) is int:
+    if type(value) is int and abs(value) <= 2**53:
         yield "fraction", value + 0.5
         yield "float", float(value)
 
