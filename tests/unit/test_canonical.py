@@ -24,7 +24,7 @@ def refusal(data: bytes) -> str:
         (b"[1]", "expected a JSON object, found an array"),
         (b"7", "expected a JSON object, found 7"),
         (b"null", "expected a JSON object, found null"),
-        (b'{"a": 1,}', "expected JSON; Expecting property name enclosed in double quotes at line 1 column 9"),
+        (b'{"a": 1 2}', "expected JSON; Expecting ',' delimiter at line 1 column 9"),
         (b'{"a": 1} x', "expected JSON; Extra data at line 1 column 10"),
         (b'\xef\xbb\xbf{"a": 1}', "expected JSON; Expecting value at line 1 column 1"),
         (b'{"a": "\xff"}', "expected UTF-8 text; byte 7 is none"),
