@@ -255,6 +255,24 @@ def test_a_file_that_grows_while_it_is_read_is_refused(tmp_path: Path, monkeypat
         read_file(str(path), 1000)
 
 
+def test_a_file_rewritten_at_its_size_while_it_is_read_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"x" * 10)
+    read = os.read
+
+    def rewriting(descriptor: int, size: int) -> bytes:
+        data = read(descriptor, size)
+        path.write_bytes(b"y" * 10)
+        os.utime(path, ns=(1, 1))  # two writes may fall into one tick of the file system's clock
+        return data
+
+    monkeypatch.setattr(os, "read", rewriting)
+    with pytest.raises(FileError, match="changed while it was read"):
+        read_file(str(path), 1000)
+
+
 def test_a_file_that_shrinks_while_it_is_hashed_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"x" * 10)
