@@ -40,6 +40,19 @@ def wrap(text: str, width: int) -> list[str]:
     return [*lines, line]
 
 
+def broken_up(text: str, width: int) -> list[str]:
+    """`text` in pieces of at most `width` columns, broken anywhere; at least one piece."""
+    pieces, piece, taken = [], "", 0
+    for char in text if display_width(text) > width else "":
+        wide = display_width(char)
+        if taken + wide > width:
+            pieces.append(piece)
+            piece, taken = "", 0
+        piece += char
+        taken += wide
+    return [*pieces, piece or text]
+
+
 def human_bytes(size: int) -> str:
     """A size as people read it: `196.5 MiB`, at most four significant digits, powers of 1024."""
     if size == 1:

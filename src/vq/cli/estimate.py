@@ -10,7 +10,7 @@ import click
 from vq.actions.estimate import Request, apply
 from vq.actions.estimate import estimate as make_estimate
 from vq.canonical import pretty
-from vq.cli.options import hardware_class, json_option, quiet_option
+from vq.cli.options import PATH, hardware_class, json_option, quiet_option
 from vq.cli.output import Output, warn
 from vq.estimates.receipt import MOST_MEMORY_MB
 from vq.files.documents import refuse_existing, write_new
@@ -37,19 +37,19 @@ _REASONS = {
   vq estimate calculation.system --input calculation.py \\
       --calibration calibration.json --hardware-class class-a --json"""
 )
-@click.argument("manifest", type=click.Path())
+@click.argument("manifest", type=PATH)
 @click.option(
     "--input",
     "inputs",
     multiple=True,
     metavar="PATH",
-    type=click.Path(),
+    type=PATH,
     help="Fingerprint this file, or every file under this folder (repeatable).",
 )
 @click.option(
     "--features",
     metavar="FILE",
-    type=click.Path(),
+    type=PATH,
     help="What you know and the manifest does not say (JSON).",
 )
 @click.option(
@@ -58,14 +58,14 @@ _REASONS = {
     type=click.IntRange(1, MOST_MEMORY_MB),
     help="Your own memory limit for the job, in MiB; it overrides the figure.",
 )
-@click.option("--calibration", metavar="FILE", type=click.Path(), help="Apply this calibration.")
+@click.option("--calibration", metavar="FILE", type=PATH, help="Apply this calibration.")
 @click.option(
     "--hardware-class",
     metavar="LABEL",
     callback=hardware_class,
     help="The class of hardware that the job will run on.",
 )
-@click.option("-o", "--output", "target", metavar="FILE", type=click.Path(), help="Write the receipt to a new file.")
+@click.option("-o", "--output", "target", metavar="FILE", type=PATH, help="Write the receipt to a new file.")
 @json_option
 @quiet_option
 def estimate(**options: Any) -> None:

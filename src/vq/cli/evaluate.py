@@ -8,7 +8,7 @@ import click
 
 from vq.actions.evaluation import evaluate_set, load_calibration
 from vq.canonical import pretty_rows
-from vq.cli.options import json_option, progress, quiet_option
+from vq.cli.options import PATH, json_option, progress, quiet_option
 from vq.cli.output import Output, dash, warn
 from vq.estimates.calibration import Calibration
 from vq.estimates.evaluation import Report
@@ -43,12 +43,12 @@ def _svg_name(_: click.Context, __: click.Parameter, value: str | None) -> str |
   vq estimate-evaluate held-out/set.json --plot held-out.svg
   vq estimate-evaluate held-out/set.json --json"""
 )
-@click.argument("set_file", metavar="SET", type=click.Path())
-@click.option("--calibration", metavar="FILE", type=click.Path(), help="Judge this calibration on the set.")
+@click.argument("set_file", metavar="SET", type=PATH)
+@click.option("--calibration", metavar="FILE", type=PATH, help="Judge this calibration on the set.")
 @click.option(
     "--plot",
     metavar="FILE.svg",
-    type=click.Path(),
+    type=PATH,
     callback=_svg_name,
     help="Also draw measured against predicted peak memory into this new file.",
 )
@@ -86,11 +86,11 @@ def _draw(report: Report, calibration: Calibration | None, target: str) -> None:
 
 
 def _show(output: Output, report: Report, calibration: Calibration | None, plot: str | None) -> None:
-    output.line(f"Estimates of {report.set_id}: {len(report.rows)} cases", bold=True)
+    output.paragraph(f"Estimates of {report.set_id}: {len(report.rows)} cases", bold=True)
     output.line(f"set {report.sha256}")
     if calibration is not None:
         output.line(f"calibration {calibration.calibration_id}")
-        output.line(f"  fitted on {calibration.training_set_id}, {calibration.method}")
+        output.paragraph(f"  fitted on {calibration.training_set_id}, {calibration.method}")
     output.line()
     counts = report.overall.memory.counts
     met = [verdict for verdict in MEMORY_VERDICTS if counts[verdict]]

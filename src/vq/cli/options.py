@@ -12,6 +12,9 @@ from vq.shapes import HARDWARE_CLASS
 
 T = TypeVar("T")
 
+PATH = click.Path(readable=False)
+"""A path as given: whether it can be read is for the reader to say, as bad data and not as wrong usage."""
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print the bare result only.")
 

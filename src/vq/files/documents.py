@@ -29,6 +29,9 @@ MIB = 1024 * KIB
 _CHUNK = 256 * KIB
 _FOLDERS_OPEN = 64
 
+_NO_NAME = ("", ".", "..")
+_RELATIVE = "expected a relative path without empty components, `.` or `..`"
+
 
 class FileError(VqError):
     """A file that cannot be read or written; `where` is its path."""
@@ -59,14 +62,16 @@ class Folder:
         os.close(self._root)
 
     def read(self, relative: str, limit: int) -> bytes:
-        """The bytes of the regular file at `relative`, at most `limit` of them; raises `FileError`."""
-        with_folder, _, name = relative.rpartition("/")
-        shown = f"{self.path}/{relative}" if self.path != "." else relative
-        with reasons(shown):
-            if name in ("", ".", "..") or "\0" in relative:
-                raise FileError("expected a relative path without empty components, `.` or `..`")
-            folder = self._folder(with_folder) if with_folder else self._root
-            return _read_and_close(os.open(name, OPEN_FILE, dir_fd=folder), limit)
+        """The bytes of the regular file at `relative`, at most `limit` of them; raises `FileError`.
+
+        A path comes from a document and names the same UTF-8 bytes whatever the locale says of file names.
+        """
+        with_folder, slash, name = relative.rpartition("/")
+        with reasons(f"{self.path}/{relative}" if self.path != "." else relative):
+            if name in _NO_NAME or "\0" in relative:
+                raise FileError(_RELATIVE)
+            folder = self._folder(with_folder) if slash else self._root
+            return _read_and_close(os.open(name.encode(), OPEN_FILE, dir_fd=folder), limit)
 
     def _folder(self, relative: str) -> int:
         known = self._folders.get(relative)
@@ -76,10 +81,10 @@ class Folder:
             self._close_folders()
         current = self._root
         for name in relative.split("/"):
-            if name in ("", ".", ".."):
-                raise FileError("expected a relative path without empty components, `.` or `..`")
             try:
-                inner = os.open(name, OPEN_FOLDER, dir_fd=current)
+                if name in _NO_NAME:
+                    raise FileError(_RELATIVE)
+                inner = os.open(name.encode(), OPEN_FOLDER, dir_fd=current)
             finally:
                 if current != self._root:
                     os.close(current)
@@ -102,7 +107,8 @@ def hash_file(descriptor: int, hasher: _Hash, limit: int) -> int:
     buffer = bytearray(_CHUNK)
     view = memoryview(buffer)
     size = 0
-    while count := os.readv(descriptor, [buffer]):
+    # Past its size at the start a file has changed; one that grows without end is not read to no end.
+    while size <= before.st_size and (count := os.readv(descriptor, [buffer])):
         hasher.update(view[:count])
         size += count
     _unchanged(before, os.fstat(descriptor), size)
@@ -127,6 +133,11 @@ def refuse_existing(path: str) -> None:
 def is_same_file(status: os.stat_result, other: os.stat_result) -> bool:
     """Whether two readings are of one file on one device."""
     return (status.st_dev, status.st_ino) == (other.st_dev, other.st_ino)
+
+
+def text_of(path: bytes) -> str:
+    r"""A path as documents name it: UTF-8, and a byte that is none as `\xNN`."""
+    return path.decode("utf-8", "backslashreplace")
 
 
 @contextmanager
@@ -213,7 +224,7 @@ def _refuse_existing(name: str, within: int) -> None:
 
 
 def _write_and_link(name: str, within: int, pieces: Iterable[str]) -> None:
-    temporary = f".{name[:100]}.{os.urandom(6).hex()}.tmp"
+    temporary = f".vq-{os.urandom(8).hex()}.tmp"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(temporary, flags, 0o666, dir_fd=within)
     try:

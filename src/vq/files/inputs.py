@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from vq.estimates.receipt import InputFile
-from vq.files.documents import MIB, OPEN_FILE, OPEN_FOLDER, FileError, hash_file, is_same_file, reasons
+from vq.files.documents import MIB, OPEN_FILE, OPEN_FOLDER, FileError, hash_file, is_same_file, reasons, text_of
 
 MOST_FILES = 64
 MOST_BYTES = 64 * MIB
@@ -39,13 +39,13 @@ class _Collection:
         """Whether the open file was taken: this command's own output is not."""
         status = os.fstat(descriptor)
         if any(is_same_file(status, own) for own in self.own_output):
-            self.warnings.append(f"{_text(shown)}: left out, it is this command's own output")
+            self.warnings.append(f"{text_of(shown)}: left out, it is this command's own output")
             return False
         if len(self.files) >= MOST_FILES:
             raise FileError(f"one file too many; at most {MOST_FILES} input files are fingerprinted")
         hasher = hashlib.sha256()
         size = hash_file(descriptor, hasher, MOST_BYTES)
-        self.files.append(InputFile(path=_text(shown), bytes=size, sha256=hasher.hexdigest()))
+        self.files.append(InputFile(path=text_of(shown), bytes=size, sha256=hasher.hexdigest()))
         return True
 
 
@@ -87,13 +87,13 @@ def _take(path: str, collection: _Collection) -> None:
 def _take_folder(name: bytes, folder: int, collection: _Collection) -> None:
     counts = {"entries": 0, "links": 0, "special files": 0, "taken": 0}
     for shown, descriptor in _walk(name, folder, counts):
-        with reasons(_text(shown)):
+        with reasons(text_of(shown)):
             counts["taken"] += collection.add(shown, descriptor)
     if not counts["taken"]:
         raise FileError("no regular file in this folder; an empty fingerprint would bind nothing")
     if counts["links"] or counts["special files"]:
         left_out = f"{_count(counts['links'], 'link')} and {_count(counts['special files'], 'special file')}"
-        collection.warnings.append(f"{_text(name)}: {left_out} left out")
+        collection.warnings.append(f"{text_of(name)}: {left_out} left out")
 
 
 def _walk(shown: bytes, folder: int, counts: dict[str, int]) -> Iterator[tuple[bytes, int]]:
@@ -109,7 +109,7 @@ def _walk(shown: bytes, folder: int, counts: dict[str, int]) -> Iterator[tuple[b
                     os.close(folder)
                 continue
             path = shown + b"/" + name
-            with reasons(_text(path)):
+            with reasons(text_of(path)):
                 mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
                 if stat.S_ISDIR(mode):
                     inner = os.open(name, OPEN_FOLDER, dir_fd=folder)
@@ -130,7 +130,7 @@ def _walk(shown: bytes, folder: int, counts: dict[str, int]) -> Iterator[tuple[b
 
 def _names(shown: bytes, folder: int, counts: dict[str, int]) -> Iterator[bytes]:
     names = []
-    with reasons(_text(shown)), os.scandir(folder) as entries:
+    with reasons(text_of(shown)), os.scandir(folder) as entries:
         for entry in entries:
             counts["entries"] += 1
             if counts["entries"] > MOST_ENTRIES:
@@ -141,8 +141,3 @@ def _names(shown: bytes, folder: int, counts: dict[str, int]) -> Iterator[bytes]
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def _text(path: bytes) -> str:
-    r"""A path as a receipt names it: UTF-8, and a byte that is none as `\xNN`."""
-    return path.decode("utf-8", "backslashreplace")
