@@ -42,8 +42,9 @@ _DURATIONS = {
     for name in names.split()
 }
 
-UNKNOWN = frozenset({"", "-", "Unknown", "None", "None assigned", "N/A", "NA", "null"})
-"""How tools write that they do not know."""
+_NO_LIMIT = {"max", "unlimited", "UNLIMITED", str((1 << 63) - 4096)}
+UNKNOWN = frozenset({"", "-", "Unknown", "None", "None assigned", "N/A", "NA", "null"} | _NO_LIMIT)
+"""How tools write that they do not know, and the kernel that a control group has no limit."""
 
 
 class Quantity(NamedTuple):
