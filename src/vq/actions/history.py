@@ -12,7 +12,7 @@ from vq.errors import BadDataError, UsageError, placed
 from vq.files.documents import write_new
 from vq.files.lines import read_lines
 from vq.formats import jsonl
-from vq.formats.outcomes import LONGEST_LINE, Importer, Line, Outcome, Source, Unread
+from vq.formats.outcomes import LONGEST_LINE, LONGEST_NAME, Importer, Line, Outcome, Source, Unread
 from vq.formats.tally import Tally
 
 FORMATS = ("nextflow", "sacct", "swf", "csv", "jsonl")
@@ -39,6 +39,9 @@ def import_history(request: ImportRequest, tick: Tick) -> Tally:
 
     Raises `VqError`: for the first record that cannot be read, unless those are to be skipped, and if no row is left.
     """
+    for option, name in (("--repository", request.repository), ("--profile", request.profile)):
+        if name is not None and not _is_name(name):
+            raise UsageError(f"{option}: expected 1 to {LONGEST_NAME} characters that UTF-8 can hold")
     importer = _importer(request.format, request.rules)
     stem = os.path.splitext(os.path.basename(request.path))[0] or request.path
     source = Source(
@@ -61,6 +64,10 @@ def load_rows(path: str, tick: Tick) -> list[Run]:
             tick()
             rows.append(row)
     return rows
+
+
+def _is_name(text: str) -> bool:
+    return 0 < len(text) <= LONGEST_NAME and text == text.encode("utf-8", "replace").decode()
 
 
 def _importer(name: str, rules: Sequence[str]) -> Importer:

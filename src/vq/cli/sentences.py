@@ -68,14 +68,9 @@ def comparison(caps: Replay, measured: Replay, setup: Setup) -> str:
     if measured.most_running != caps.most_running:
         running += f" instead of {caps.most_running:,}"
     span = human_seconds(measured.makespan) + _instead(measured.makespan, caps.makespan)
-    said = [
-        f"By measured peaks, {started} would have waited {wait}, with at most {running}, "
-        f"and the last would have ended after {span}.",
-        *_never_started(caps, measured),
-        _risk(measured),
-        _overlap(measured, setup),
-    ]
-    return " ".join(said)
+    waits = f"By measured peaks, {started} would have waited {wait}, with at most {running}"
+    ends = f"and the last would have ended after {span}."
+    return " ".join([f"{waits}, {ends}", *_never_started(caps, measured), _risk(measured), _overlap(measured, setup)])
 
 
 def _instead(measured: int, caps: int) -> str:
@@ -88,11 +83,8 @@ def _instead(measured: int, caps: int) -> str:
 def _never_started(caps: Replay, measured: Replay) -> list[str]:
     if not caps.never_started and not measured.never_started:
         return []
-    never = [
-        f"{found.never_started:,} {name}"
-        for name, found in (("by their limits", caps), ("by measured peaks", measured))
-    ]
-    return [f"Never started, as they need more than there is: {', '.join(never)}; the figures are of the others."]
+    never = f"{caps.never_started:,} by their limits, {measured.never_started:,} by measured peaks"
+    return [f"Never started, as they need more than there is: {never}; the figures are of the others."]
 
 
 def _risk(measured: Replay) -> str:

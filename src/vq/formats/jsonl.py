@@ -15,10 +15,8 @@ from typing import Any
 from vq.admission.history import Run
 from vq.canonical import parse
 from vq.errors import BadDataError
-from vq.formats.outcomes import Line, Outcome, Source, outcomes, text_of
+from vq.formats.outcomes import LONGEST_NAME, Line, Outcome, Source, outcomes, text_of
 from vq.shapes import BOOLEAN, BOOLEAN_OR_NULL, Record, integer, text
-
-LONGEST_NAME = 4096
 
 _NAME = text(most=LONGEST_NAME)
 _AMOUNT_OR_NULL = integer(0, null=True)

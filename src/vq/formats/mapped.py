@@ -16,13 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from sys import intern
 from typing import Any
 
 from vq.admission.history import Run
 from vq.errors import BadDataError, UsageError
-from vq.formats.jsonl import FIELDS, LONGEST_NAME
-from vq.formats.outcomes import NO_NAME, NO_PEAK, NO_TIMES, Importer, Line, Outcome, Source, outcomes
+from vq.formats.jsonl import FIELDS
+from vq.formats.outcomes import NO_NAME, NO_PEAK, NO_TIMES, Importer, Line, Outcome, Source, named, outcomes
 from vq.formats.quantities import UNKNOWN, Quantity, moment_in, plain, prefix_bytes, size_in
 from vq.formats.tables import Record, Table, read_table
 
@@ -155,7 +154,7 @@ def _reader(field: str, unit: str | None) -> _Reader:
     if field in _NAMES:
         if unit is not None:
             raise UsageError(f"--map {field}: a name has no unit, found {unit}")
-        return _name
+        return lambda text: named(text, "")
     units = _UNITS[field]
     quantity = units.get(unit or next(iter(units)))
     if quantity is None:
@@ -165,13 +164,6 @@ def _reader(field: str, unit: str | None) -> _Reader:
         return quantity.read(text, "")
 
     return read
-
-
-def _name(text: str) -> str | None:
-    text = text.strip()
-    if len(text) > LONGEST_NAME:
-        raise BadDataError(f"a name of at most {LONGEST_NAME} characters")
-    return None if text in UNKNOWN else intern(text)
 
 
 def _boolean(field: str, true: str | None) -> _Reader:

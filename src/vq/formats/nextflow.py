@@ -19,7 +19,6 @@ configuration.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from sys import intern
 
 from vq.admission.history import Run
 from vq.errors import BadDataError
@@ -32,9 +31,10 @@ from vq.formats.outcomes import (
     Line,
     Outcome,
     Source,
+    named,
     outcomes,
 )
-from vq.formats.quantities import CPUS, DURATION, MOMENT, PERCENT, SIZE, UNKNOWN
+from vq.formats.quantities import CPUS, DURATION, MOMENT, PERCENT, SIZE
 from vq.formats.tables import Record, read_table
 
 _ENDED = ("COMPLETED", "FAILED", "ABORTED")
@@ -63,7 +63,7 @@ def read(lines: Iterable[Line], source: Source) -> Iterator[Outcome]:
         return Run(
             repository=source.repository_of(),
             workflow=None,
-            name=intern(name),
+            name=name,
             profile=source.profile_of(),
             memory_cap=record.read("memory", SIZE),
             cpu_cap=record.read("cpus", CPUS),
@@ -89,10 +89,9 @@ def _why_not(status: str) -> str:
     raise BadDataError("a status of Nextflow in column status", found=status)
 
 
-def _name(cells: dict[str, str]) -> str:
+def _name(cells: dict[str, str]) -> str | None:
     process = cells.get("process")
-    name = cells["name"].split(" (", 1)[0] if process is None else process
-    return "" if name.strip() in UNKNOWN else name.strip()
+    return named(cells["name"].split(" (", 1)[0], "name") if process is None else named(process, "process")
 
 
 def _times(record: Record) -> tuple[int, int, int] | None:

@@ -9,13 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from sys import intern
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from vq.admission.history import Run
 from vq.errors import BadDataError
+from vq.formats.quantities import UNKNOWN
 
 LONGEST_LINE = 1 << 20
 """A line of more bytes than this is refused; a record that spans lines has no more characters either."""
+
+LONGEST_NAME = 4096
+"""A name of more characters than this is refused."""
 
 DEFAULT_PROFILE = "default"
 
@@ -101,6 +106,14 @@ def outcomes(records: Iterable[R | Unread], read: Callable[[R], Run | str]) -> I
             yield Unread(record.number, error)
         else:
             yield LeftOut(record.number, found) if isinstance(found, str) else found
+
+
+def named(text: str, column: str) -> str | None:
+    """The name in a cell of `column` ("" for none), None where unknown; raises `BadDataError` if it is too long."""
+    text = text.strip()
+    if len(text) > LONGEST_NAME:
+        raise BadDataError(f"a name of at most {LONGEST_NAME} characters{column and f' in column {column}'}")
+    return None if text in UNKNOWN else intern(text)
 
 
 def text_of(line: Line) -> str:

@@ -26,7 +26,6 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from sys import intern
 
 from vq.admission.history import Run
 from vq.errors import BadDataError
@@ -40,6 +39,7 @@ from vq.formats.outcomes import (
     Outcome,
     Source,
     Unread,
+    named,
     outcomes,
 )
 from vq.formats.quantities import CLOCK, COUNT, CPUS, SIZE, UNKNOWN, Quantity, moment_in, prefix_bytes
@@ -98,8 +98,8 @@ class _Job:
 
 def read(lines: Iterable[Line], source: Source) -> Iterator[Outcome]:
     """The outcomes of an accounting; raises `BadDataError` if its header lacks what every job needs."""
-    table = read_table(lines, separators="|\t,;", lower=True)
     try:
+        table = read_table(lines, separators="|\t,;", lower=True)
         for column in ("jobid", "jobname", "submit", "start", "maxrss"):
             table.require(column)
         table.require("end", "elapsed", "elapsedraw")
@@ -114,7 +114,7 @@ def read(lines: Iterable[Line], source: Source) -> Iterator[Outcome]:
             raise job.problem
         state = _state(record)
         times = _times(record)
-        name = record.cells["jobname"].strip()
+        name = named(record.cells["jobname"], "jobname")
         if state in _NOT_YET:
             return NOT_ENDED
         if not name or not job.peak or times is None:
@@ -123,8 +123,8 @@ def read(lines: Iterable[Line], source: Source) -> Iterator[Outcome]:
         return Run(
             repository=source.repository_of(),
             workflow=None,
-            name=intern(name),
-            profile=source.profile_of(_known(record.cells.get("partition", ""))),
+            name=name,
+            profile=source.profile_of(named(record.cells.get("partition", ""), "partition")),
             memory_cap=_requested(record),
             cpu_cap=_cpus(record),
             memory_peak=job.peak,
@@ -201,8 +201,8 @@ def _cpus(record: Record) -> int | None:
 
 def _requested(record: Record) -> int | None:
     """The memory requested in bytes; None if it is 0, which stands for all that a node has, or a CPU count lacks."""
-    text = _known(record.cells.get("reqmem", ""))
-    if text is None:
+    text = record.cells.get("reqmem", "").strip()
+    if text in UNKNOWN:
         return None
     found = _REQUEST.fullmatch(text)
     if found is None:
@@ -226,8 +226,3 @@ def _cpu_average(job: _Job, ran_ms: int) -> int | None:
     used = job.record.read("totalcpu", CLOCK) or job.steps_cpu_ms
     ran = _elapsed_ms(job.record) or ran_ms
     return used * 1000 // ran if used and ran > 0 else None
-
-
-def _known(text: str) -> str | None:
-    text = text.strip()
-    return None if text in UNKNOWN else text

@@ -6,7 +6,7 @@ Where more happens than half pixels can show, each shows the most of its span of
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
 from typing import Any
@@ -108,19 +108,19 @@ def _budget(setup: Setup) -> int:
 
 def _counts(most: int) -> dict[str, Any]:
     """The end and the ticks of an axis of counts."""
-    step = next(
-        digit * 10**power for power in count() for digit in (1, 2, 5) if most <= _MOST_TICKS * digit * 10**power
-    )
-    return {"high": most + most // 16 + 1, "ticks": [(at, f"{at:,}") for at in range(0, most + 1, step)]}
+    steps = (digit * 10**power for power in count() for digit in (1, 2, 5))
+    return _axis(most, steps, "{:,}".format)
 
 
 def _bytes(most: int) -> dict[str, Any]:
     """The end and the ticks of an axis of bytes."""
-    step = next(1 << power for power in count() if most <= _MOST_TICKS << power)
-    return {
-        "high": most + most // 16 + 1,
-        "ticks": [(at, human_bytes(at) if at else "0") for at in range(0, most + 1, step)],
-    }
+    return _axis(most, (1 << power for power in count()), lambda at: human_bytes(at) if at else "0")
+
+
+def _axis(most: int, steps: Iterator[int], label: Callable[[int], str]) -> dict[str, Any]:
+    """The end of an axis a little above `most`, and ticks at the first of `steps` that makes few of them."""
+    step = next(step for step in steps if most <= _MOST_TICKS * step)
+    return {"high": most + most // 16 + 1, "ticks": [(at, label(at)) for at in range(0, most + 1, step)]}
 
 
 def _ground(panel: _Panel, times: Scale, title: str) -> Iterator[str]:
