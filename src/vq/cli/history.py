@@ -20,8 +20,7 @@ from vq.wording import counted
     epilog="""Examples:
 
 \b
-  vq history import accounting.txt --format sacct -o rows.jsonl
-  vq history import --help""",
+  vq history import accounting.txt --format sacct -o rows.jsonl""",
 )
 def history() -> None:
     """Bring in what other tools recorded of your jobs.

@@ -14,14 +14,12 @@ def read_lines(path: str, longest: int) -> Iterator[tuple[int, bytes]]:
 
     Of a line of more than `longest` bytes only the first `longest` + 1 are returned.
     """
-    with reasons(path):
-        descriptor = os.open(path, OPEN_FILE)
-        with open(descriptor, "rb") as file:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise FileError("is not a regular file; expected one with a line a record")
-            number = 0
-            while data := file.readline(longest + 1):
-                number += 1
-                yield number, data
-                while len(data) > longest and not data.endswith(b"\n"):
-                    data = file.readline(longest + 1)
+    with reasons(path), open(os.open(path, OPEN_FILE), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise FileError("is not a regular file; expected one with a line a record")
+        number = 0
+        while data := file.readline(longest + 1):
+            number += 1
+            yield number, data
+            while len(data) > longest and not data.endswith(b"\n"):
+                data = file.readline(longest + 1)
