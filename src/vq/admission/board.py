@@ -104,7 +104,7 @@ class Board:
     def end(self, job: Job) -> None:
         """Take `job`, which ran, away. What the others reserve changes at `look`, not before."""
         kind, copies = job.kind, job.kind.copies
-        if copies.first() is job and kind.alone is not kind.several:
+        if copies.first() is job:
             self._bereft[copies] = None
         del copies.running[job], kind.running[job]
         self.memory_free += job.charged
@@ -247,7 +247,7 @@ class Board:
     def _reserve(self, job: Job) -> None:
         """Let `job`, which runs, have what is predicted for it now."""
         kind = job.kind
-        if job.use is None:
+        if job.use is None and self._measures_memory:
             reserved = Prediction(kind.memory_cap, UNMEASURED)
         else:
             reserved = kind.alone if kind.copies.first() is job else kind.several

@@ -287,7 +287,7 @@ class _CpuRuns:
         self.successes = 0
 
 
-_NONE = Ranked()
+_NONE: Ranks = Ranked()
 
 
 def _second(at_ms: int) -> int:

@@ -26,7 +26,7 @@ from math import inf
 from typing import NamedTuple
 
 from vq.admission.history import Capped, Key, Run, capped
-from vq.admission.ranked import Ranked
+from vq.admission.ranked import Ranked, Ranks
 
 RECENT_RUNS = 20
 """A window holds at least this many successful runs."""
@@ -136,12 +136,9 @@ class Recent:
         """The recent runs of a job; None while no row of it was read that says something."""
         return self._jobs.get((key, profile))
 
-    def peers(self, profile: str) -> Ranked:
+    def peers(self, profile: str) -> Ranks:
         """The peaks, in bytes, of all windows of a profile."""
-        found = self._peers.get(profile)
-        if found is None:
-            found = self._peers[profile] = Ranked()
-        return found
+        return self._peers.get(profile, _NONE)
 
     def jobs(self) -> Iterable[tuple[tuple[Key, str], JobRuns]]:
         """Every job known with its profile, and its recent runs, in the order in which they became known."""
@@ -153,8 +150,12 @@ class Recent:
             return
         job = self._jobs.get((run.key, run.profile))
         if job is None:
-            job = self._jobs[run.key, run.profile] = JobRuns(self._most, self.peers(run.profile))
+            peers = self._peers.setdefault(run.profile, Ranked())
+            job = self._jobs[run.key, run.profile] = JobRuns(self._most, peers)
         job.read(run, cap)
+
+
+_NONE: Ranks = Ranked()
 
 
 def window(min_jobs: int) -> int:

@@ -106,6 +106,7 @@ def test_measured_a_job_without_a_fresh_sample_has_its_cap() -> None:
     reservations = decide(seen, *rows).reservations
     assert reservations["r"].memory == Prediction(GIB, Unmeasured())
     assert reservations["s"].memory == Prediction(256 * MIB, OwnRuns(3))
+    assert decide(look(CAPS, running("r", use=None))).reservations["r"].memory == Prediction(GIB, AtCap())
 
 
 def test_over_high_water_measured_admission_starts_nothing() -> None:

@@ -217,3 +217,25 @@ def test_one_held_for_cpu_is_held_back_once_a_start_passes_high_water() -> None:
     rows = [job(0, 1000, cpu_cap=2000, memory_cap=MIB, memory_peak=0), job(1, 10, **waits), large, job(1, 10, **waits)]
     replay = simulate(setup, rows, Policy.MEASURED)
     assert (replay.cpu_held, replay.held_back) == (1, 1 + 2)
+
+
+def test_what_ends_at_one_moment_ends_in_the_order_of_its_starts() -> None:
+    """The second's clean run is the first of three after the hold, and would be none before it."""
+    oom = {"own_cap": True, "oom_killed": True, "succeeded": False}
+    clean = [job(at, 10) for at in (2000, 3000, 4000)]
+    setup = replace(SETUP, memory_max=None)
+    told = starts(setup, [job(0, 1000, **oom), job(1, 999), *clean], Policy.MEASURED)
+    assert [type(start.memory.basis) for start in told[-2:]] == [Unpredictable, OwnRuns]
+    told = starts(setup, [job(0, 1000), job(1, 999, **oom), *clean], Policy.MEASURED)
+    assert [type(start.memory.basis) for start in told[-2:]] == [Unpredictable, Unpredictable]
+
+
+def test_when_the_first_copy_ends_the_next_is_predicted_as_alone_though_in_another_profile() -> None:
+    known = [*[job(0, 10, name="peer", memory_peak=GIB)] * 2, *[job(0, 10, name="copy")] * 2]
+    setup = replace(SETUP, min_jobs=4, memory_max=None, profiles=PROFILES)
+    first = job(100, 1000, name="copy", profile="big", memory_cap=4 * GIB)
+    second = job(150, 5000, name="copy")
+    without, with_second = (
+        simulate(setup, [*known, first, *rows], Policy.MEASURED).reserved_byte_ms for rows in ([], [second])
+    )
+    assert with_second - without == 950 * GIB + 4050 * 256 * MIB
