@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import click
 
@@ -14,8 +14,6 @@ from vq.cli.output import note
 from vq.cli.progress import counting
 from vq.errors import VqError
 from vq.wording import counted, human_bytes, human_cpus, human_seconds
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 history_option = click.option(
     "--history", "rows_file", metavar="ROWS.jsonl", type=click.Path(), help="The history to learn from."

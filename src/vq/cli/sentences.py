@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import assert_never
 
 from vq.admission import CpuPrediction, Prediction, Replay, Setup
 from vq.admission.predictor import (
@@ -52,6 +53,8 @@ def _why(basis: Basis, margin: str, figure: str) -> str:  # noqa: PLR0911 - one 
             )
         case ProfileLargest(runs):
             return f"never seen: the largest of {counted(runs, 'run')} of its profile{margin}"
+        case _:
+            assert_never(basis)
 
 
 def _date(second: int) -> str:
@@ -97,7 +100,10 @@ def _risk(measured: Replay) -> str:
 def _overlap(measured: Replay, setup: Setup) -> str:
     most = human_bytes(measured.worst_overlap)
     if setup.memory_max is None:
-        return f"At most {most} would have been in use at once, without a memory budget."
-    beyond = measured.worst_overlap > setup.memory_max
-    verdict = "more than there is: some jobs would have been stopped" if beyond else "so all would have fitted"
-    return f"At most {most} of {human_bytes(setup.memory_max)} would have been in use at once, {verdict}."
+        return f"Up to {most} would have been in use at once, without a memory budget."
+    budget = human_bytes(setup.memory_max)
+    if measured.worst_overlap > setup.memory_max:
+        return (
+            f"Up to {most} would have been in use at once, more than the {budget}: some jobs would have been stopped."
+        )
+    return f"At most {most} of {budget} would have been in use at once, so all would have fitted."

@@ -7,6 +7,7 @@ separated by tabs or bars are taken as they stand, as the tools that write them 
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -71,8 +72,8 @@ def _table(text: str, number: int, rest: Iterator[Line], separators: str) -> Tab
         raise error.at(f"line {number}")  # noqa: B904 - the same error, placed
     if header[-1] == "" and len(header) > 1:
         header.pop()  # a separator ends each line
-    twice = next((name for name in header if header.count(name) > 1), None)
-    if twice is not None:
+    if len(set(header)) < len(header):
+        twice = Counter(header).most_common(1)[0][0]
         raise BadDataError("each column once in the header", found=twice).at(f"line {number}")
     return Table(header, number, _records(rest, header, separator))
 

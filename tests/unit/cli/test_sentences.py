@@ -87,8 +87,8 @@ def test_measured_peaks_that_do_not_pay_say_so() -> None:
     assert comparison(CAPS, measured, SETUP) == (
         "By measured peaks, 200 jobs would have waited 4 min on average instead of 2 min (100 % more), with at most 4 "
         "running at once, and the last would have ended after 2 h, as by their limits. None would have used more than "
-        "was reserved for it. At most 5 GiB of 4 GiB would have been in use at once, more than there is: some jobs "
-        "would have been stopped."
+        "was reserved for it. Up to 5 GiB would have been in use at once, more than the 4 GiB: some jobs would have "
+        "been stopped."
     )
 
 
@@ -96,4 +96,4 @@ def test_jobs_that_never_start_are_named() -> None:
     said = comparison(replace(CAPS, never_started=3, mean_wait=0), CAPS, replace(SETUP, memory_max=None))
     assert "2 min on average instead of 0 s, with" in said
     assert "Never started, as they need more than there is: 3 by their limits, 0 by measured peaks" in said
-    assert "At most 1 GiB would have been in use at once, without a memory budget." in said
+    assert "Up to 1 GiB would have been in use at once, without a memory budget." in said

@@ -293,3 +293,8 @@ def test_a_job_beside_a_line_that_cannot_be_read_is_not_read() -> None:
     assert [type(outcome) for outcome in found] == [Unread, Unread, Run]
     assert isinstance(found[1], Unread)
     assert str(found[1].error) == "expected lines of its steps that can be read"
+
+
+def test_a_first_line_that_cannot_be_read_leaves_the_next_job_alone() -> None:
+    header, rest = job().split("\n", 1)
+    assert [type(outcome) for outcome in outcomes(read, f"{header}\ncut off\n{rest}")] == [Unread, Run]

@@ -68,6 +68,11 @@ def test_the_line_of_running_jobs_goes_from_the_first_start_to_the_last_end() ->
     assert lines[1] == "M84 196H84V136H724"
 
 
+def test_how_much_time_a_point_stands_for_is_said_where_it_is_seconds() -> None:
+    assert any(text.startswith("Each point") for text in texts(picture(SETUP, ROWS)))
+    assert not any(text.startswith("Each point") for text in texts(picture(SETUP, [run()])))
+
+
 def test_a_history_without_jobs_says_so() -> None:
     said = texts(picture(SETUP, []))
     assert "Nothing to draw: no job of the history can be replayed." in said
