@@ -87,8 +87,8 @@ def test_measured_peaks_that_do_not_pay_say_so() -> None:
     assert comparison(CAPS, measured, SETUP) == (
         "By measured peaks, 200 jobs would have waited 4 min on average instead of 2 min (100 % more), with at most 4 "
         "running at once, and the last would have ended after 2 h, as by their limits. None would have used more than "
-        "was reserved for it. Up to 5 GiB would have been in use at once, more than the 4 GiB: some jobs would have "
-        "been stopped."
+        "was reserved for it. Up to 5 GiB would have been in use at once, beyond 4 GiB: some jobs would have been "
+        "stopped."
     )
 
 

@@ -99,6 +99,13 @@ def test_options_brief_is_refused() -> None:
         outcomes(read, "JobID|State|ExitCode\n2|COMPLETED|0:0\n")
 
 
+def test_examples_the_default_invocation_of_fixed_width_is_refused() -> None:
+    text = "JobID      JobName    Partition    Account AllocCPUS State     ExitCode\n---------- ----------\n"
+    with pytest.raises(BadDataError, match="line 1: expected a column jobid in the header") as refused:
+        outcomes(read, text)
+    assert refused.value.hint is not None
+
+
 def test_options_duplicates_are_runs_of_their_own() -> None:
     found = outcomes(read, accounting(JOB | {"State": "REQUEUED"}, STEP, JOB, STEP | {"MaxRSS": "2G"}))
     assert [run.memory_peak for run in found if isinstance(run, Run)] == [8940 * KIB, 2 * GIB]
