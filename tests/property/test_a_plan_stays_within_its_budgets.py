@@ -81,8 +81,8 @@ def taught(rows: list[Run]) -> Predictor:
     return predictor
 
 
-@settings(UNHURRIED, max_examples=100)
-@given(looks(), histories())
+@settings(UNHURRIED, max_examples=60)
+@given(looks(), histories(12))
 def test_what_starts_fits_every_budget(look: Look, rows: list[Run]) -> None:
     decided = plan(look, taught(rows))
     assert decided == plan(look, taught(rows))
@@ -109,8 +109,8 @@ def test_what_starts_fits_every_budget(look: Look, rows: list[Run]) -> None:
         assert sum(decided.reservations[id_].memory.memory for id_ in decided.starts) <= decided.host.spare
 
 
-@settings(UNHURRIED, max_examples=100)
-@given(looks(), histories())
+@settings(UNHURRIED, max_examples=60)
+@given(looks(), histories(12))
 def test_everything_that_waits_has_its_reason(look: Look, rows: list[Run]) -> None:
     starts = plan(look, taught(rows)).starts
     explained = explain(look, taught(rows))
@@ -126,7 +126,7 @@ def test_everything_that_waits_has_its_reason(look: Look, rows: list[Run]) -> No
 
 
 @settings(UNHURRIED, max_examples=60)
-@given(looks(), histories(), st.integers(0, 4 * GIB))
+@given(looks(), histories(12), st.integers(0, 4 * GIB))
 def test_more_room_never_holds_the_head(look: Look, rows: list[Run], more: int) -> None:
     head = [job.id for job in look.waiting if job.kept is None][:1]
     memory = look.rules.memory

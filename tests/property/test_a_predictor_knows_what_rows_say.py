@@ -34,7 +34,7 @@ def answers(predictor: Predictor) -> Answers:
     ]
 
 
-@settings(UNHURRIED, max_examples=40)
+@settings(UNHURRIED, max_examples=25)
 @given(histories(), st.integers(1, 4))
 def test_reading_row_by_row_is_reading_at_once(rows: list[Run], min_jobs: int) -> None:
     at_once, by_row = predictor(min_jobs), predictor(min_jobs)
@@ -44,7 +44,7 @@ def test_reading_row_by_row_is_reading_at_once(rows: list[Run], min_jobs: int) -
     assert answers(by_row) == answers(at_once)
 
 
-@settings(UNHURRIED, max_examples=40)
+@settings(UNHURRIED, max_examples=25)
 @given(histories(), st.integers(0, 25))
 def test_a_restart_changes_nothing(rows: list[Run], when: int) -> None:
     lived, restarted = predictor(), predictor()
@@ -56,7 +56,7 @@ def test_a_restart_changes_nothing(rows: list[Run], when: int) -> None:
     assert answers(lived) == answers(restarted)
 
 
-@settings(UNHURRIED, max_examples=40)
+@settings(UNHURRIED, max_examples=25)
 @given(histories(40))
 def test_no_prediction_passes_the_cap_and_copies_never_need_less(rows: list[Run]) -> None:
     known = predictor()
@@ -70,7 +70,7 @@ def test_no_prediction_passes_the_cap_and_copies_never_need_less(rows: list[Run]
         assert known.predict_cpu(key, "small", 10).cpu == 100
 
 
-@settings(UNHURRIED, max_examples=40)
+@settings(UNHURRIED, max_examples=25)
 @given(histories(40), st.integers(0, 40 * DAY))
 def test_nothing_changes_between_the_times_it_says(rows: list[Run], now: int) -> None:
     known = predictor()
@@ -106,7 +106,7 @@ def test_a_hold_ends_by_three_clean_runs_or_seven_days(ends: list[str], waits: i
         assert basis == Unpredictable((held_at + 7 * DAY) // 1000)
 
 
-@settings(UNHURRIED, max_examples=40)
+@settings(UNHURRIED, max_examples=25)
 @given(histories(40))
 def test_a_window_reaches_back_no_further_than_its_successes(rows: list[Run]) -> None:
     known = predictor()

@@ -19,7 +19,7 @@ def told(setup: Setup, rows: list[Run], policy: Policy) -> tuple[Replay, list[St
     return simulate(setup, rows, policy, tell=started.append), started
 
 
-@settings(UNHURRIED, max_examples=60)
+@settings(UNHURRIED, max_examples=40)
 @given(setups(), histories(), policies)
 def test_every_job_starts_once_or_never(setup: Setup, rows: list[Run], policy: Policy) -> None:
     replay, started = told(setup, rows, policy)
@@ -36,7 +36,7 @@ def test_the_same_rows_give_the_same(setup: Setup, rows: list[Run], policy: Poli
     assert told(setup, rows, policy) == told(setup, list(rows), policy)
 
 
-@settings(UNHURRIED, max_examples=60)
+@settings(UNHURRIED, max_examples=40)
 @given(setups(), histories(), st.integers(0))
 def test_what_a_run_says_changes_nothing_before_it_ended(setup: Setup, rows: list[Run], which: int) -> None:
     _, before = told(setup, rows, Policy.MEASURED)
@@ -54,7 +54,7 @@ def test_what_a_run_says_changes_nothing_before_it_ended(setup: Setup, rows: lis
     assert by_then(after) == by_then(before)
 
 
-@settings(UNHURRIED, max_examples=60)
+@settings(UNHURRIED, max_examples=40)
 @given(setups(), histories(), st.integers(0, 8 * GIB))
 def test_by_caps_more_memory_leaves_no_more_jobs_behind(setup: Setup, rows: list[Run], more: int) -> None:
     assume(setup.memory_max is not None)
