@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: setup demo test test-all lint types contracts tests docs bench clean
+.PHONY: setup demo test test-all test-v2 lint types contracts tests docs bench clean
 
 setup: $(STAMP)
 
@@ -44,12 +44,24 @@ test-all:
 	  $(MAKE) --no-print-directory PYTHON="$$python" VENV=".venv-$$version" tests || exit 1; \
 	done
 
+# The tests of supervisors with control groups of version 2, in a small virtual machine with the system's Python.
+VM_RUN    ?= ../shared/tools/vm-run
+VM_PYTHON ?= /usr/bin/python3.11
+VM_DISK   ?= $(CURDIR)/.vm-disk
+VM_TESTS  ?= -k "not sampled and not cgroup1"
+
+test-v2: $(STAMP)
+	$(VM_RUN) -m 6144 -t 3000 -d $(VM_DISK) -- env VQ_TEST_SLOWNESS=20 VQ_TEST_DISK=/mnt/disk PYTHONDONTWRITEBYTECODE=1 \
+	  PYTHONPATH=$(CURDIR)/src:$(firstword $(wildcard $(CURDIR)/$(VENV)/lib/python3.11/site-packages)) \
+	  $(VM_PYTHON) -m pytest tests/integration/supervisor -p no:cacheprovider -o timeout=1200 --durations=10 $(VM_TESTS)
+
 docs: $(STAMP)
 	$(BIN)/sphinx-build -q -W -b html docs docs/_build/html
 
 bench: $(STAMP)
-	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/estimates.py
+	$(BIN)/python benchmarks/admission_replay.py
 
 clean:
-	rm -rf .venv .venv-* docs/_build build dist .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-* .vm-disk docs/_build build dist .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

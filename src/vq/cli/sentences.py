@@ -103,7 +103,5 @@ def _overlap(measured: Replay, setup: Setup) -> str:
         return f"Up to {most} would have been in use at once, without a memory budget."
     budget = human_bytes(setup.memory_max)
     if measured.worst_overlap > setup.memory_max:
-        return (
-            f"Up to {most} would have been in use at once, more than the {budget}: some jobs would have been stopped."
-        )
+        return f"Up to {most} would have been in use at once, beyond {budget}: some jobs would have been stopped."
     return f"At most {most} of {budget} would have been in use at once, so all would have fitted."

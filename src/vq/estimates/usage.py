@@ -8,12 +8,13 @@ Standard library only: the small process that supervises a job imports this modu
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vq.errors import BadDataError
-from vq.estimates.exact import decimal
 from vq.shapes import LARGEST, NULL, Kind, Record, constant, integer, number, one_of, text
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 DIRECT = "vq.direct-resource-usage.v1"
 SCHEDULER = "vq.scheduler-resource-usage.v1"
@@ -162,4 +163,6 @@ def _running_seconds(document: dict[str, Any]) -> int | float | Fraction | None:
         return wall  # type: ignore[no-any-return]  # the shape has checked it
     if paused > wall:
         raise BadDataError(f"at most wall_seconds ({wall})", path=("paused_seconds",), found=paused)
+    from vq.estimates.exact import decimal  # noqa: PLC0415 - a supervisor, which must stay small, reads no receipt
+
     return decimal(wall) - decimal(paused)

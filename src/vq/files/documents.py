@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import stat
 from collections.abc import Iterable
 from contextlib import contextmanager, suppress
@@ -214,7 +213,7 @@ def _refuse_existing(name: str, within: int) -> None:
 
 
 def _write_and_link(name: str, within: int, pieces: Iterable[str]) -> None:
-    temporary = f".{name[:100]}.{secrets.token_hex(6)}.tmp"
+    temporary = f".{name[:100]}.{os.urandom(6).hex()}.tmp"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(temporary, flags, 0o666, dir_fd=within)
     try:

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 from sys import intern
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from vq.admission.history import Run
 from vq.errors import BadDataError
 from vq.formats.quantities import UNKNOWN
+from vq.shapes import LARGEST
 
 LONGEST_LINE = 1 << 20
 """A line of more bytes than this is refused; a record that spans lines has no more characters either."""
@@ -79,6 +81,10 @@ class Source:
         return self.profile or own or DEFAULT_PROFILE
 
 
+_FIGURES = attrgetter(
+    "memory_cap", "cpu_cap", "memory_peak", "cpu_average", "queued_at", "started_at", "finished_at", "reserved"
+)
+
 Importer = Callable[[Iterable[Line], Source], Iterator[Outcome]]
 """A format: the outcomes of a file's lines."""
 
@@ -102,10 +108,18 @@ def outcomes(records: Iterable[R | Unread], read: Callable[[R], Run | str]) -> I
             continue
         try:
             found = read(record)
+            if not isinstance(found, str):
+                _refuse_too_large(found)
         except BadDataError as error:
             yield Unread(record.number, error)
         else:
             yield LeftOut(record.number, found) if isinstance(found, str) else found
+
+
+def _refuse_too_large(run: Run) -> None:
+    """Nothing, or the refusal of a row with a figure that no document could hold: products of what was read."""
+    if any(figure is not None and figure > LARGEST for figure in _FIGURES(run)):
+        raise BadDataError(f"figures that come to at most {LARGEST}")
 
 
 def named(text: str, column: str) -> str | None:

@@ -100,7 +100,7 @@ def test_the_data_fields_without_times(field: str) -> None:
         ({"run": "-2"}, "expected a number of 0 or more, or -1 for unknown, in field 4"),
         ({"status": "9"}, "expected a status from -1 to 5 in field 11"),
         ({"memory": "9" * 18}, "expected figures that come to at most"),
-        ({"submit": "9007199254740.9", "run": "9007199254740"}, "expected times within"),
+        ({"submit": "9007199254740.9", "run": "9007199254740"}, "expected figures that come to at most"),
     ],
 )
 def test_lines_that_cannot_be_read_are_refused(changes: dict[str, str], why: str) -> None:

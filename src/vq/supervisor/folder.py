@@ -1,0 +1,131 @@
+"""The folder of an attempt: its lock, its `attempt.json`, and a result for which the disk has already made room."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from vq.files.documents import MIB, FileError, read_file
+from vq.readings.group import GroupPaths, paths_from
+
+ATTEMPT_SCHEMA = "vq.attempt.v1"
+RESULT_SCHEMA = "vq.attempt-result.v1"
+
+RESERVED_BYTES = 16 * 1024
+_LOCK = "lock"
+_ATTEMPT = "attempt.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """What is known of an attempt that began: who supervises it, on which boot, and where its processes are."""
+
+    attempt: str
+    boot_id: str
+    since_ticks: int
+    supervisor_pid: int
+    mark: str
+    result_path: str
+    group: GroupPaths | None
+
+    def document(self) -> dict[str, Any]:
+        """This as JSON, `vq.attempt.v1`."""
+        return {
+            "schema": ATTEMPT_SCHEMA,
+            "attempt": self.attempt,
+            "boot_id": self.boot_id,
+            "since_ticks": self.since_ticks,
+            "supervisor_pid": self.supervisor_pid,
+            "mark": self.mark,
+            "result_path": self.result_path,
+            "group": None if self.group is None else self.group.document(),
+        }
+
+
+def take_lock(folder: str) -> int | None:
+    """A descriptor that holds the attempt's exclusive lock until it is closed; None when another holds it."""
+    descriptor = os.open(f"{folder}/{_LOCK}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
+def write_attempt(folder: str, attempt: Attempt) -> None:
+    """Leave `attempt.json`, whole or not at all; raises `OSError`, also when one is there already."""
+    temporary = f"{folder}/.{_ATTEMPT}"
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        _write_all(descriptor, json.dumps(attempt.document()).encode())
+    finally:
+        os.close(descriptor)
+    try:
+        os.link(temporary, f"{folder}/{_ATTEMPT}")
+    finally:
+        os.unlink(temporary)
+
+
+def read_attempt(folder: str) -> Attempt | None:
+    """What `write_attempt` left; None when the attempt never began."""
+    try:
+        document = json.loads(read_file(f"{folder}/{_ATTEMPT}", MIB))
+    except (FileError, ValueError):
+        return None
+    known = {key: value for key, value in document.items() if key != "schema"}
+    known["group"] = None if known["group"] is None else paths_from(known["group"])
+    return Attempt(**known)
+
+
+def read_result(path: str) -> dict[str, Any] | None:
+    """The result document at `path`; None as long as there is none."""
+    try:
+        document = json.loads(read_file(path, MIB))
+    except (FileError, ValueError):
+        return None
+    return document if isinstance(document, dict) else None
+
+
+class ResultFile:
+    """The result to be: room on the disk is taken before the job starts, so that a full disk loses no end."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._staged = f"{path}.part"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
+        self._descriptor = os.open(self._staged, flags, 0o600)
+        try:
+            os.posix_fallocate(self._descriptor, 0, RESERVED_BYTES)
+        except OSError:
+            self.give_up()
+            raise
+
+    def write(self, document: dict[str, Any]) -> None:
+        """Put the result in place: whole or not at all, on disk when this returns."""
+        data = json.dumps(document, allow_nan=False).encode() + b"\n"
+        _write_all(self._descriptor, data)
+        os.ftruncate(self._descriptor, len(data))
+        os.fsync(self._descriptor)
+        os.rename(self._staged, self._path)
+        os.close(self._descriptor)
+        folder = os.open(os.path.dirname(self._path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+    def give_up(self) -> None:
+        """Leave nothing."""
+        os.close(self._descriptor)
+        with suppress(FileNotFoundError):
+            os.unlink(self._staged)
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(descriptor, data) :]
