@@ -2,14 +2,14 @@
 
 | fields | UNIT |
 |---|---|
-| memory | B (default), KB, MB, GB, TB, PB: of plain numbers; sizes with a unit need none |
+| memory | B (default), KB, MB, GB, TB, PB (KiB, K and so on): of plain numbers; sizes with a unit need none |
 | times | ms (default), s: since the epoch; dates with times need none |
 | `cpu_cap` | cores (default), millicores |
 | `cpu_average` | cores (default), millicores, percent; cpu-s, cpu-ms: CPU time, divided by the run time |
 | true or false | the text that means true, all other means false; without it true, yes, 1 and false, no, 0 |
 
-A name, a peak, when it was queued and whether it succeeded must be mapped. A record without a peak, or one of 0, or
-without the time when it was queued, is left out.
+Units are in upper or lower case. A name, a peak, when it was queued and whether it succeeded must be mapped. A record
+without a peak, or with one of 0, or without the time when it was queued, is left out.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _NULLABLE = ("hit_cap", "own_cap")
 _NEEDED = ("name", "memory_peak", "queued_at", "succeeded")
 
 _TRUE, _FALSE = frozenset({"true", "yes", "1"}), frozenset({"false", "no", "0"})
-_SIZE_UNITS = {"B": size_in(1)} | {f"{p}{b}": size_in(prefix_bytes(p)) for p in "KMGTP" for b in ("B", "iB", "")}
+_SIZE_UNITS = {"b": size_in(1)} | {f"{p}{b}": size_in(prefix_bytes(p)) for p in "kmgtp" for b in ("b", "ib", "")}
 _TIME_UNITS = {"ms": moment_in(1), "s": moment_in(1000)}
 _CORES = {"cores": plain("a number of CPUs", 1000), "millicores": plain("a number of millicores", 1)}
 _CPU_TIMES = {"cpu-s": plain("CPU seconds", 1000), "cpu-ms": plain("CPU milliseconds", 1)}
@@ -156,7 +156,7 @@ def _reader(field: str, unit: str | None) -> _Reader:
             raise UsageError(f"--map {field}: a name has no unit, found {unit}")
         return lambda text: named(text, "")
     units = _UNITS[field]
-    quantity = units.get(unit or next(iter(units)))
+    quantity = units.get(unit.lower() if unit else next(iter(units)))
     if quantity is None:
         raise UsageError(f"--map {field}: no unit {unit}", hint=f"units are {', '.join(units)}")
 

@@ -33,6 +33,7 @@ def test_fields_come_from_columns_and_constants() -> None:
     [
         ("memory_cap=x:MB", "3", "memory_cap", 3 * MIB),
         ("memory_cap=x:GiB", "1.5", "memory_cap", 1536 * MIB),
+        ("memory_cap=x:mb", "3", "memory_cap", 3 * MIB),
         ("memory_cap=x:K", "3072", "memory_cap", 3 * MIB),
         ("memory_cap=x:B", "3.0", "memory_cap", 3),
         ("reserved=x", "3 MB", "reserved", 3 * MIB),
