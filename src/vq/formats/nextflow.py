@@ -50,35 +50,36 @@ def read(lines: Iterable[Line], source: Source) -> Iterator[Outcome]:
         table.require(column)
     table.require("complete", "duration")
 
-    def row(record: Record) -> Run | str:
-        status = record.cells["status"].strip()
-        if status not in _ENDED:
-            return _why_not(status)
-        peak = record.read("peak_rss", SIZE)
-        name = _name(record.cells)
-        times = _times(record)
-        if not name or not peak or times is None:
-            return NO_NAME if not name else NO_TIMES if peak else NO_PEAK
-        queued, started, finished = times
-        return Run(
-            repository=source.repository_of(),
-            workflow=None,
-            name=name,
-            profile=source.profile_of(),
-            memory_cap=record.read("memory", SIZE),
-            cpu_cap=record.read("cpus", CPUS),
-            memory_peak=peak,
-            cpu_average=record.read("%cpu", PERCENT),
-            queued_at=queued,
-            started_at=started,
-            finished_at=finished,
-            oom_killed=False,
-            succeeded=status == "COMPLETED",
-            cancelled=status == "ABORTED",
-            **UNRECORDED,
-        )
+    return outcomes(table.records, lambda record: _row(record, source))
 
-    return outcomes(table.records, row)
+
+def _row(record: Record, source: Source) -> Run | str:
+    status = record.cells["status"].strip()
+    if status not in _ENDED:
+        return _why_not(status)
+    peak = record.read("peak_rss", SIZE)
+    name = _name(record.cells)
+    times = _times(record)
+    if not name or not peak or times is None:
+        return NO_NAME if not name else NO_TIMES if peak else NO_PEAK
+    queued, started, finished = times
+    return Run(
+        repository=source.repository_of(),
+        workflow=None,
+        name=name,
+        profile=source.profile_of(),
+        memory_cap=record.read("memory", SIZE),
+        cpu_cap=record.read("cpus", CPUS),
+        memory_peak=peak,
+        cpu_average=record.read("%cpu", PERCENT),
+        queued_at=queued,
+        started_at=started,
+        finished_at=finished,
+        oom_killed=False,
+        succeeded=status == "COMPLETED",
+        cancelled=status == "ABORTED",
+        **UNRECORDED,
+    )
 
 
 def _why_not(status: str) -> str:

@@ -108,37 +108,38 @@ def read(lines: Iterable[Line], source: Source) -> Iterator[Outcome]:
         error.hint = "see the how-to from sacct to a decision for the command that prints what is needed"
         raise
 
-    def row(job: _Job) -> Run | str:
-        record = job.record
-        if job.problem is not None:
-            raise job.problem
-        state = _state(record)
-        times = _times(record)
-        name = named(record.cells["jobname"], "jobname")
-        if state in _NOT_YET:
-            return NOT_ENDED
-        if not name or not job.peak or times is None:
-            return NO_NAME if not name else NO_TIMES if job.peak else NO_PEAK
-        queued, started, finished = times
-        return Run(
-            repository=source.repository_of(),
-            workflow=None,
-            name=name,
-            profile=source.profile_of(named(record.cells.get("partition", ""), "partition")),
-            memory_cap=_requested(record),
-            cpu_cap=_cpus(record),
-            memory_peak=job.peak,
-            cpu_average=_cpu_average(job, finished - started),
-            queued_at=queued,
-            started_at=started,
-            finished_at=finished,
-            oom_killed=job.oom_killed,
-            succeeded=state == _COMPLETED,
-            cancelled=state in _STOPPED,
-            **UNRECORDED,
-        )
+    return outcomes(_jobs(table.records), lambda job: _row(job, source))
 
-    return outcomes(_jobs(table.records), row)
+
+def _row(job: _Job, source: Source) -> Run | str:
+    record = job.record
+    if job.problem is not None:
+        raise job.problem
+    state = _state(record)
+    times = _times(record)
+    name = named(record.cells["jobname"], "jobname")
+    if state in _NOT_YET:
+        return NOT_ENDED
+    if not name or not job.peak or times is None:
+        return NO_NAME if not name else NO_TIMES if job.peak else NO_PEAK
+    queued, started, finished = times
+    return Run(
+        repository=source.repository_of(),
+        workflow=None,
+        name=name,
+        profile=source.profile_of(named(record.cells.get("partition", ""), "partition")),
+        memory_cap=_requested(record),
+        cpu_cap=_cpus(record),
+        memory_peak=job.peak,
+        cpu_average=_cpu_average(job, finished - started),
+        queued_at=queued,
+        started_at=started,
+        finished_at=finished,
+        oom_killed=job.oom_killed,
+        succeeded=state == _COMPLETED,
+        cancelled=state in _STOPPED,
+        **UNRECORDED,
+    )
 
 
 def _jobs(records: Iterator[Record | Unread]) -> Iterator[_Job | Unread]:

@@ -71,38 +71,38 @@ class _Job(NamedTuple):
 
 def read(lines: Iterable[Line], source: Source) -> Iterator[Outcome]:
     """The outcomes of a log; comments and blank lines are passed over."""
+    return outcomes(_jobs(lines), lambda job: _row(job, source))
 
-    def row(job: _Job) -> Run | str:
-        status = job.field(11)
-        if status in _PARTS:
-            return "part of a job that has a line of its own"
-        if status is not None and status not in _STATUSES:
-            raise BadDataError("a status from -1 to 5 in field 11", found=str(status))
-        allocated, requested = job.field(5) or job.field(8), job.field(8) or job.field(5)
-        peak = job.product(job.field(7), allocated, Decimal(_KB))
-        times = _times(job)
-        if not peak or times is None:
-            return NO_TIMES if peak else NO_PEAK
-        queued, started, finished = times
-        return Run(
-            repository=source.repository_of(),
-            workflow=None,
-            name=_label(job.field(14)) or _UNNAMED,
-            profile=source.profile_of(_label(job.field(15))),
-            memory_cap=job.product(job.field(10), requested, Decimal(_KB)) or None,
-            cpu_cap=job.product(allocated, Decimal(1000)),
-            memory_peak=peak,
-            cpu_average=_cpu_average(job, allocated),
-            queued_at=queued,
-            started_at=started,
-            finished_at=finished,
-            oom_killed=False,
-            succeeded=status == _COMPLETED,
-            cancelled=status == _CANCELLED,
-            **UNRECORDED,
-        )
 
-    return outcomes(_jobs(lines), row)
+def _row(job: _Job, source: Source) -> Run | str:
+    status = job.field(11)
+    if status in _PARTS:
+        return "part of a job that has a line of its own"
+    if status is not None and status not in _STATUSES:
+        raise BadDataError("a status from -1 to 5 in field 11", found=str(status))
+    allocated, requested = job.field(5) or job.field(8), job.field(8) or job.field(5)
+    peak = job.product(job.field(7), allocated, Decimal(_KB))
+    times = _times(job)
+    if not peak or times is None:
+        return NO_TIMES if peak else NO_PEAK
+    queued, started, finished = times
+    return Run(
+        repository=source.repository_of(),
+        workflow=None,
+        name=_label(job.field(14)) or _UNNAMED,
+        profile=source.profile_of(_label(job.field(15))),
+        memory_cap=job.product(job.field(10), requested, Decimal(_KB)) or None,
+        cpu_cap=job.product(allocated, Decimal(1000)),
+        memory_peak=peak,
+        cpu_average=_cpu_average(job, allocated),
+        queued_at=queued,
+        started_at=started,
+        finished_at=finished,
+        oom_killed=False,
+        succeeded=status == _COMPLETED,
+        cancelled=status == _CANCELLED,
+        **UNRECORDED,
+    )
 
 
 def _jobs(lines: Iterable[Line]) -> Iterator[_Job | Unread]:
