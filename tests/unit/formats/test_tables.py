@@ -84,3 +84,8 @@ def test_columns_that_are_needed_are_named() -> None:
     table.require("a")
     with pytest.raises(BadDataError, match=r'line 2: expected a column c or d in the header, found "a, b"'):
         table.require("c", "d")
+
+
+def test_a_header_of_very_many_columns_takes_no_longer_than_its_length() -> None:
+    header = ",".join(f"c{place}" for place in range(100_000))
+    assert len(read_table(lines(header), separators=",").header) == 100_000
