@@ -169,6 +169,12 @@ def test_job_accounting_fields_maxrss(text: str, peak: int) -> None:
     assert row(read, accounting(JOB, STEP | {"MaxRSS": text})).memory_peak == peak
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_job_accounting_fields_maxrss_is_of_the_largest_step(order: int) -> None:
+    steps = [STEP | {"MaxRSS": "3G"}, STEP | {"JobID": "123.0", "MaxRSS": "80K"}][::order]
+    assert row(read, accounting(JOB, *steps)).memory_peak == 3 * GIB
+
+
 @pytest.mark.parametrize(
     ("total", "elapsed", "average"),
     [

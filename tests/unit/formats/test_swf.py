@@ -100,11 +100,15 @@ def test_the_data_fields_without_times(field: str) -> None:
         ({"run": "-2"}, "expected a number of 0 or more, or -1 for unknown, in field 4"),
         ({"status": "9"}, "expected a status from -1 to 5 in field 11"),
         ({"memory": "9" * 18}, "expected figures that come to at most"),
-        ({"submit": "9007199254740.9", "run": "9007199254740"}, "expected figures that come to at most"),
+        ({"submit": "9007199254740.991", "wait": "0", "run": "0.001"}, "expected figures that come to at most"),
     ],
 )
 def test_lines_that_cannot_be_read_are_refused(changes: dict[str, str], why: str) -> None:
     assert refusal(read, log(**changes)).startswith(why)
+
+
+def test_the_last_moment_that_a_document_can_hold_is_read() -> None:
+    assert row(read, log(submit="9007199254740.991", wait="0", run="0")).finished_at == 2**53 - 1
 
 
 def test_a_line_that_is_no_text_is_refused_and_the_next_is_read() -> None:
