@@ -269,6 +269,11 @@ def test_simulate_refuses_wrong_usage(arguments: tuple[str, ...], why: str, hist
     assert why in vq("simulate", "rows.jsonl", *arguments, cwd=history, status=2).stderr
 
 
+def test_a_profile_beyond_all_bounds_is_named(history: Path) -> None:
+    said = vq("simulate", "rows.jsonl", "--profile", "small=1GiB:2000000", cwd=history, status=1).stderr
+    assert said.startswith("vq: error: $.profiles.small.cpus: expected an integer from 0 to 1000000")
+
+
 def test_a_setup_that_is_none_is_named(history: Path) -> None:
     (history / "setup.json").write_text('{"margin": "15"}', encoding="utf-8")
     said = vq("simulate", "rows.jsonl", "--setup", "setup.json", cwd=history, status=1).stderr

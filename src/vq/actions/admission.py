@@ -75,6 +75,8 @@ def load_setup_document(path: str | None) -> dict[str, Any]:
 
 def setup_for(document: Mapping[str, Any], rows: Sequence[Run], path: str) -> Setup:
     """The setup that a document describes for the rows of a file at `path`; raises `VqError`."""
+    check_setup(document)
+    # What is wrong from here on is that the rows do not say what the setup leaves open.
     with placed(path):
         return read_setup(document, rows)
 
