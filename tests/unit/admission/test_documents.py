@@ -1,15 +1,21 @@
 from __future__ import annotations
 
+import gzip
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from histories import GIB, run
+from imported import lines
 from vq.admission import Caps, CpuAdmission, Dispatch, Policy, Profile, Setup, simulate
 from vq.admission.documents import read_setup, replay_document, started_document
 from vq.admission.replay import Started
 from vq.errors import BadDataError
+from vq.formats import jsonl
 
+CASES = Path(__file__).parents[2] / "data" / "admission" / "replay.jsonl.gz"
 PROFILES = {"small": {"memory": GIB, "cpus": 2}}
 
 
@@ -113,3 +119,15 @@ def test_a_replay_and_its_starts_as_documents() -> None:
         "cpu": 2000,
         "cpu_basis": {"kind": "cap"},
     }
+
+
+def test_the_given_setups_and_rows_give_the_given_answers_as_documents() -> None:
+    with gzip.open(CASES, "rt", encoding="utf-8") as file:
+        cases = [json.loads(line) for line in file]
+    assert len(cases) > 50
+    for case in cases:
+        rows = list(jsonl.rows(lines("".join(json.dumps(row) + "\n" for row in case["rows"]))))
+        policy, expected = Policy(case.pop("policy")), case.pop("expected")
+        del case["rows"]
+        replay = simulate(read_setup(case, rows), rows, policy)
+        assert replay_document(policy, replay) == {"policy": policy.value, "replay": expected}
