@@ -170,6 +170,14 @@ def test_a_job_never_seen_goes_by_its_profile(history: Path) -> None:
     assert "no runs" in vq(*arguments, cwd=history).stdout
 
 
+def test_a_whole_identity_is_one_job_whose_workflow_is_none_unless_named(history: Path) -> None:
+    arguments = ("predict", "--history", "rows.jsonl", "--name", "job", "--repository", "o/r", "--profile", "small")
+    (unknown,) = answer(*arguments, cwd=history)["predictions"]
+    assert (unknown["workflow"], unknown["basis"]["kind"]) == (None, "profile-max")
+    (known,) = answer(*arguments, "--workflow", "w", cwd=history)["predictions"]
+    assert (known["workflow"], known["basis"]["kind"]) == ("w", "job")
+
+
 def test_limits_come_from_the_setup_where_rows_say_none(tmp_path: Path) -> None:
     (tmp_path / "rows.jsonl").write_text(written(run(memory_cap=None)), encoding="utf-8")
     setup = {"profiles": {"small": {"memory": 2 * GIB, "cpus": 3}, "big": {"memory": 4 * GIB, "cpus": 8}}}

@@ -20,7 +20,10 @@ _NO_RUNS = Ranked()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """The jobs that are asked about: None in a field stands for any known job, or for what its last run had."""
+    """The jobs that are asked about: None in a field stands for any known job, or for what its last run had.
+
+    With a name, a repository and a profile it is one job, known or not, and without a workflow one that has none.
+    """
 
     name: str | None = None
     workflow: str | None = None
@@ -29,6 +32,13 @@ class Asked:
     memory_cap: int | None = None
     cpu_cap: int | None = None
     copies: Copies = Copies.ALONE
+
+    @property
+    def job(self) -> tuple[Key, str] | None:
+        """The one job that is asked about, with its profile; None if it may be any of several."""
+        if self.name is None or self.repository is None or self.profile is None:
+            return None
+        return Key(self.repository, self.workflow, self.name), self.profile
 
     def matches(self, key: Key, profile: str) -> bool:
         """Whether a known job is one that is asked about."""
@@ -96,7 +106,7 @@ def predict(setup: Setup, rows: Sequence[Run], asked: Asked, now: int) -> list[P
     predictor.read(rows)
     windows = {job: runs.peaks for job, runs in predictor.known()}
     last = {(row.key, row.profile): row for row in in_order(rows) if row.profile in setup.profiles}
-    jobs = [job for job in last if asked.matches(*job)]
+    jobs = [asked.job] if asked.job is not None else [job for job in last if asked.matches(*job)]
     if not jobs and asked.name is not None:
         jobs = [_never_seen(setup, rows, asked)]
     found = []

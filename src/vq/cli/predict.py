@@ -50,7 +50,8 @@ def predict(
 ) -> None:
     """Say what memory and CPU jobs would be given, and why.
 
-    Nothing is guessed: with too few runs it is the job's limit.
+    Nothing is guessed: with too few runs it is the job's limit. A name, a repository and a profile together are one
+    job, known or not, which has no workflow unless you name one; fewer of them are every known job that matches.
     """
     document = load_setup_document(setup_file)
     rows = rows_of(rows_file, "predict --history")
