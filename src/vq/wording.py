@@ -6,6 +6,9 @@ _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 _STEP = 1024
 _FOUR_DIGITS = 1000
 _WIDE = "WF"
+_TIMES = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
+_PARTS_SHOWN = 2
+_ONE_CPU = 1000
 
 
 def escape(text: str) -> str:
@@ -63,3 +66,25 @@ def human_bytes(size: int) -> str:
         value /= _STEP
         unit += 1
     return f"{value:.0f} {_UNITS[unit]}" if unit == 0 or value >= _FOUR_DIGITS else f"{value:.4g} {_UNITS[unit]}"
+
+
+def human_seconds(seconds: int) -> str:
+    """A duration as people read it: `3 min 12 s`, its two largest units, rounded down."""
+    parts: list[str] = []
+    for name, size in _TIMES:
+        count, seconds = divmod(seconds, size)
+        if count or parts:
+            parts.append(f"{count} {name}" if count else "")
+        if len(parts) == _PARTS_SHOWN:
+            break
+    return " ".join(part for part in parts if part) or "0 s"
+
+
+def human_cpus(millicores: int) -> str:
+    """CPUs as people count them: `1.5 CPUs`."""
+    return f"{millicores / 1000:.4g} {'CPU' if millicores == _ONE_CPU else 'CPUs'}"
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 job`, `2,000 jobs`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -66,8 +66,11 @@ def test_a_page_names_only_commands_and_options_that_exist(page: Path) -> None:
             continue
         command = vq.get_command(context, words[1])
         assert command is not None, line
+        arguments = words[2:]
+        if isinstance(command, click.Group):
+            command, arguments = command.commands[arguments[0]], arguments[1:]
         # Parsing refuses an unknown option; a file that is missing is no matter of parsing.
-        command.make_context(words[1], words[2:], parent=context)
+        command.make_context(words[1], arguments, parent=context)
         checked += 1
     assert checked
 

@@ -20,6 +20,10 @@ COMMANDS = {
     "estimate": Entry("estimate", "estimate", "Turn a program's dry run into an estimate receipt."),
     "estimate-evaluate": Entry("evaluate", "evaluate", "Say how estimates held up on a frozen set of runs."),
     "estimate-calibrate": Entry("calibrate", "calibrate", "Fit a calibration on a training set."),
+    "predict": Entry("predict", "predict", "Say what jobs will need, by the runs they had before."),
+    "simulate": Entry("simulate", "simulate", "Replay a history by limits and by measured peaks."),
+    "advise": Entry("advise", "advise", "Say what memory would have been enough to ask for."),
+    "history": Entry("history", "history", "Bring in what other tools recorded of your jobs."),
     "digest": Entry("digest", "digest", "Print the digest of JSON documents as receipts name it."),
     "completion": Entry("completion", "completion", "Print the tab completion script for your shell."),
 }

@@ -8,7 +8,7 @@ import click
 
 from vq.actions.evaluation import evaluate_set, load_calibration
 from vq.canonical import pretty_rows
-from vq.cli.options import PATH, json_option, progress, quiet_option
+from vq.cli.options import PATH, json_option, progress, quiet_option, svg_name
 from vq.cli.output import Output, dash, warn
 from vq.estimates.calibration import Calibration
 from vq.estimates.evaluation import Report
@@ -27,13 +27,6 @@ _MEANINGS = {
 }
 
 
-def _svg_name(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
-    """The name of the picture, checked; wrong usage where its ending promises another format."""
-    if value is not None and not value.lower().endswith(".svg"):
-        raise click.BadParameter("expected a name that ends in .svg, the one format that is written")
-    return value
-
-
 @click.command(
     epilog="""Examples:
 
@@ -49,7 +42,7 @@ def _svg_name(_: click.Context, __: click.Parameter, value: str | None) -> str |
     "--plot",
     metavar="FILE.svg",
     type=PATH,
-    callback=_svg_name,
+    callback=svg_name,
     help="Also draw measured against predicted peak memory into this new file.",
 )
 @json_option

@@ -29,6 +29,13 @@ def hardware_class(_: click.Context, __: click.Parameter, value: str | None) -> 
     return value
 
 
+def svg_name(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    """The name of the picture, checked; wrong usage where its ending promises another format."""
+    if value is not None and not value.lower().endswith(".svg"):
+        raise click.BadParameter("expected a name that ends in .svg, the one format that is written")
+    return value
+
+
 def progress(cases: Sequence[T]) -> Iterable[T]:
     """The cases one after another; of many, a line on a terminal's stderr says how far it is."""
     return _counted(cases) if len(cases) >= _PROGRESS_FROM and sys.stderr.isatty() else cases

@@ -1,0 +1,121 @@
+"""`vq history`: the history of a queue, brought in from other tools' records."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from vq.actions.history import FORMATS, ImportRequest, import_history
+from vq.cli.options import json_option
+from vq.cli.output import Output, warn
+from vq.cli.progress import counting
+from vq.files.documents import refuse_existing
+from vq.formats.tally import FAR_OVER, Reason, Tally
+from vq.wording import counted
+
+
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="""Examples:
+
+\b
+  vq history import accounting.txt --format sacct -o rows.jsonl""",
+)
+def history() -> None:
+    """Bring in what other tools recorded of your jobs.
+
+    The rows that come out are what vq predict, vq simulate and vq advise read.
+    """
+
+
+@history.command(
+    "import",
+    epilog="""Examples:
+
+\b
+  vq history import accounting.txt --format sacct -o rows.jsonl
+  vq history import trace.txt --format nextflow -o rows.jsonl
+  vq history import jobs.csv --format csv -o rows.jsonl \\
+      --map name=tool --map memory_peak=peak_mb:MB --map queued_at=created:s \\
+      --map started_at=start:s --map finished_at=end:s --map succeeded=state:ok""",
+)
+@click.argument("file", type=click.Path())
+@click.option("--format", "form", type=click.Choice(FORMATS), required=True, help="What wrote the file.")
+@click.option(
+    "-o",
+    "--output",
+    "target",
+    metavar="ROWS.jsonl",
+    required=True,
+    type=click.Path(),
+    help="Write the rows to this new file, whole or not at all.",
+)
+@click.option(
+    "--map",
+    "rules",
+    multiple=True,
+    metavar="FIELD=COLUMN[:UNIT]",
+    help="csv: read a field of the row from a column, in a unit; FIELD==VALUE is the same value for all rows "
+    "(repeatable).",
+)
+@click.option("--repository", metavar="R", help="The repository of all rows; default: the file's name.")
+@click.option("--profile", metavar="P", help="The profile of all rows; default: what the file says, else `default`.")
+@click.option("--skip-bad", is_flag=True, help="Count records that cannot be read, instead of stopping at the first.")
+@json_option
+def import_command(
+    file: str,
+    form: str,
+    target: str,
+    *,
+    rules: tuple[str, ...],
+    repository: str | None,
+    profile: str | None,
+    skip_bad: bool,
+    as_json: bool,
+) -> None:
+    """Turn FILE, another tool's records of jobs, into rows of a history.
+
+    Records of runs that have not ended, were cached, or say no memory peak are left out and counted by reason. The
+    memory of sacct and of Nextflow is resident memory, without page cache.
+    """
+    refuse_existing(target)
+    request = ImportRequest(
+        path=file,
+        format=form,
+        target=target,
+        rules=rules,
+        repository=repository,
+        profile=profile,
+        skip_bad=skip_bad,
+    )
+    with counting("records") as tick:
+        tally = import_history(request, tick)
+    if tally.likely_unit_error:
+        warn(
+            f"likely a unit error: {tally.far_over:,} of {counted(tally.capped, 'peak')} with a limit "
+            f"lie over {FAR_OVER} times that limit; check the units of both columns"
+        )
+    output = Output(json=as_json)
+    if output.json:
+        output.document([json.dumps({"file": file, "output": target, **tally.document()}, indent=2), "\n"])
+    else:
+        _show(output, tally, target)
+
+
+def _show(output: Output, tally: Tally, target: str) -> None:
+    output.fields(
+        [
+            ("Rows", f"{tally.rows:,} of {counted(tally.records, 'record')}"),
+            *_reasons("Left out", tally.left_out),
+            *_reasons("Not read", tally.unread),
+            ("Written to", target),
+        ]
+    )
+
+
+def _reasons(label: str, reasons: dict[str, Reason]) -> list[tuple[str, str]]:
+    return [
+        ("" if number else label, f"{found.count:,} {reason} (the first at line {found.first_line})")
+        for number, (reason, found) in enumerate(reasons.items())
+    ]
