@@ -10,16 +10,17 @@ import click
 from vq.actions.history import load_rows
 from vq.admission import Run, Setup
 from vq.admission.replay import replayable
+from vq.cli.options import PATH
 from vq.cli.output import note
 from vq.cli.progress import counting
 from vq.errors import VqError
 from vq.wording import counted, human_bytes, human_cpus, human_seconds
 
 history_option = click.option(
-    "--history", "rows_file", metavar="ROWS.jsonl", type=click.Path(), help="The history to learn from."
+    "--history", "rows_file", metavar="ROWS.jsonl", type=PATH, help="The history to learn from."
 )
 setup_option = click.option(
-    "--setup", "setup_file", metavar="FILE", type=click.Path(), help="Profiles, budgets and switches (JSON)."
+    "--setup", "setup_file", metavar="FILE", type=PATH, help="Profiles, budgets and switches (JSON)."
 )
 
 

@@ -7,7 +7,7 @@ import json
 import click
 
 from vq.actions.history import FORMATS, ImportRequest, import_history
-from vq.cli.options import json_option
+from vq.cli.options import PATH, json_option
 from vq.cli.output import Output, warn
 from vq.cli.progress import counting
 from vq.files.documents import refuse_existing
@@ -40,7 +40,7 @@ def history() -> None:
       --map name=tool --map memory_peak=peak_mb:MB --map queued_at=created:s \\
       --map started_at=start:s --map finished_at=end:s --map succeeded=state:ok""",
 )
-@click.argument("file", type=click.Path())
+@click.argument("file", type=PATH)
 @click.option("--format", "form", type=click.Choice(FORMATS), required=True, help="What wrote the file.")
 @click.option(
     "-o",
@@ -48,7 +48,7 @@ def history() -> None:
     "target",
     metavar="ROWS.jsonl",
     required=True,
-    type=click.Path(),
+    type=PATH,
     help="Write the rows to this new file, whole or not at all.",
 )
 @click.option(

@@ -15,7 +15,7 @@ from vq.admission import simulate as replay
 from vq.admission.documents import replay_document, started_document
 from vq.admission.replay import Started, replayable
 from vq.cli.admission_options import note_left_out, rows_of, setup_fields, setup_option, with_said
-from vq.cli.options import json_option, svg_name
+from vq.cli.options import PATH, json_option, svg_name
 from vq.cli.output import Output, page_width, warn
 from vq.cli.progress import counting
 from vq.cli.quantities import CPUS_TYPE, OFF, SECONDS_TYPE, SIZE_TYPE, named_profiles, or_off
@@ -45,7 +45,7 @@ _MEANINGS = (
   vq simulate rows.jsonl --memory-max 64GiB --cpu-budget 16 --plot replay.svg
   vq simulate rows.jsonl --setup setup.json --policy measured --json"""
 )
-@click.argument("rows_file", metavar="[ROWS.jsonl]", required=False, type=click.Path())
+@click.argument("rows_file", metavar="[ROWS.jsonl]", required=False, type=PATH)
 @setup_option
 @click.option("--memory-max", metavar="SIZE", type=SIZE_TYPE, help="The memory for all jobs together, such as 64GiB.")
 @click.option("--cpu-budget", metavar="CPUS", type=CPUS_TYPE, help="The CPUs for all jobs together.")
@@ -74,8 +74,8 @@ _MEANINGS = (
     help="After waiting this long (10m; a number is seconds), a job lets none past.",
 )
 @click.option("--cpu-admission", type=click.Choice(["caps", "measured", "off"]), help="By what the CPU budget goes.")
-@click.option("--jobs", metavar="FILE", type=click.Path(), help="Also write each job's start to this new file.")
-@click.option("--plot", metavar="FILE.svg", type=click.Path(), callback=svg_name, help="Also draw what ran over time.")
+@click.option("--jobs", metavar="FILE", type=PATH, help="Also write each job's start to this new file.")
+@click.option("--plot", metavar="FILE.svg", type=PATH, callback=svg_name, help="Also draw what ran over time.")
 @json_option
 def simulate(**options: Any) -> None:
     """Replay a history: what would have happened to the same jobs.
