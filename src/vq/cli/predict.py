@@ -26,7 +26,8 @@ from vq.wording import counted, human_bytes, human_cpus
 \b
   vq predict --history rows.jsonl
   vq predict --history rows.jsonl --name align --copies several
-  vq predict --history rows.jsonl --name new --profile big --mem-cap 16GiB --json"""
+  vq predict --history rows.jsonl --name new --profile big \\
+      --mem-cap 16GiB --json"""
 )
 @click.option("--name", metavar="N", help="The job's name; default: every job known.")
 @click.option("--workflow", metavar="W", help="Only this workflow.")
