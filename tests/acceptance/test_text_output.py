@@ -115,7 +115,7 @@ def test_messages_are_escaped(here: Path, vq: Run) -> None:
 def test_the_table_of_a_report(here: Path, vq: Run) -> None:
     write_set(here, [(case(), receipt(), direct())])
     lines = vq("estimate-evaluate", "set.json").out.splitlines()
-    assert lines[0] == "Estimates of held-out: 1 cases"
+    assert lines[0] == "Estimates of held-out: 1 case"
     text = "\n".join(lines)
     for heading in (
         "METHOD",

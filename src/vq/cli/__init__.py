@@ -52,7 +52,7 @@ def _wrong_usage(error: click.ClickException) -> int:
         return error.exit_code
     context = error.ctx if isinstance(error, click.UsageError) else None
     hint = f"see {context.command_path} --help" if context else None
-    return _report(error.format_message(), hint, error.exit_code)
+    return _report(" ".join(error.format_message().split()), hint, error.exit_code)
 
 
 def _prepare_streams() -> None:

@@ -31,7 +31,8 @@ _MIB = 1 << 20
 def advise(rows_file: str | None, setup_file: str | None, *, as_json: bool) -> None:
     """Say for each job what memory would have been enough, beside what was asked for.
 
-    It changes nothing. A job with too few runs, or one that met its limit, gets no figure.
+    It changes nothing. A job with too few runs, or one that met its limit and has not run clean three times since,
+    gets no figure. A run that met its limit counts with that limit.
     """
     document = load_setup_document(setup_file)
     rows = rows_of(rows_file, "advise --history")
@@ -42,7 +43,7 @@ def advise(rows_file: str | None, setup_file: str | None, *, as_json: bool) -> N
     if output.json:
         output.document([json.dumps({"advice": [_document(advice) for advice in found]}, indent=2), "\n"])
         return
-    headings = ["JOB", "PROFILE", "RUNS", "LARGEST PEAK", "ASKED FOR", "ENOUGH", "--mem-mb"]
+    headings = ["JOB", "PROFILE", "RUNS", "LARGEST PEAK", "ASKED FOR", "ENOUGH", "ENOUGH MIB"]
     output.table(headings, [_row(advice, setup.min_jobs) for advice in found], keys=2, text_columns=2)
 
 

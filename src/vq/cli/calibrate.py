@@ -14,6 +14,7 @@ from vq.errors import BadDataError
 from vq.estimates.calibration import MOST_BYTES
 from vq.estimates.fit import MIN_CASES
 from vq.files.documents import refuse_existing, write_new
+from vq.wording import counted
 
 
 @click.command(
@@ -73,7 +74,8 @@ def _show(output: Output, document: dict[str, Any], target: str) -> None:
     output.line(f"Calibration {document['calibration_id']}", bold=True)
     cases = len(document["training_cases"])
     output.paragraph(
-        f"fitted on {document['training_set']['set_id']}: {cases} cases, {document['min_cases']} needed a group"
+        f"fitted on {document['training_set']['set_id']}: {counted(cases, 'case')}; "
+        f"a group needs {document['min_cases']} decided"
     )
     for title, key, scope in (("Memory", "groups", "memory_scope"), ("Runtime", "runtime_groups", None)):
         output.line()

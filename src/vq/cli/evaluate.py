@@ -14,6 +14,7 @@ from vq.estimates.calibration import Calibration
 from vq.estimates.evaluation import Report
 from vq.estimates.summary import MEMORY_VERDICTS, Summary, Tally
 from vq.files.documents import refuse_existing, write_new
+from vq.wording import counted
 
 _MEANINGS = {
     "underpredicted": "needed more than estimated",
@@ -79,7 +80,7 @@ def _draw(report: Report, calibration: Calibration | None, target: str) -> None:
 
 
 def _show(output: Output, report: Report, calibration: Calibration | None, plot: str | None) -> None:
-    output.paragraph(f"Estimates of {report.set_id}: {len(report.rows)} cases", bold=True)
+    output.paragraph(f"Estimates of {report.set_id}: {counted(len(report.rows), 'case')}", bold=True)
     output.line(f"set {report.sha256}")
     if calibration is not None:
         output.line(f"calibration {calibration.calibration_id}")

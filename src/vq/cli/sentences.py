@@ -63,8 +63,13 @@ def _date(second: int) -> str:
     return f"{datetime.fromtimestamp(second, UTC):%Y-%m-%d %H:%M} UTC"
 
 
-def comparison(caps: Replay, measured: Replay, setup: Setup) -> str:
-    """What admission by measured peaks would have done with the same jobs, against admission by what they asked for."""
+def comparison(caps: Replay, measured: Replay, setup: Setup, *, killed: int = 0) -> str:
+    """What admission by measured peaks would have done with the same jobs, against admission by what they asked for.
+
+    `killed` of them were killed for memory in the history, so that their recorded peaks may be too low.
+    """
+    if measured.never_started == measured.jobs and measured.jobs and setup.memory_max is not None:
+        return f"No job would have started by measured peaks: each needs more than {human_bytes(setup.memory_max)}."
     started = counted(measured.jobs - measured.never_started, "job")
     wait = human_seconds(measured.mean_wait) + " on average" + _instead(measured.mean_wait, caps.mean_wait)
     running = f"{measured.most_running:,} running at once"
@@ -73,7 +78,9 @@ def comparison(caps: Replay, measured: Replay, setup: Setup) -> str:
     span = human_seconds(measured.makespan) + _instead(measured.makespan, caps.makespan)
     waits = f"By measured peaks, {started} would have waited {wait}, with at most {running}"
     ends = f"and the last would have ended after {span}."
-    return " ".join([f"{waits}, {ends}", *_never_started(caps, measured), _risk(measured), _overlap(measured, setup)])
+    return " ".join(
+        [f"{waits}, {ends}", *_never_started(caps, measured), _risk(measured, killed), _overlap(measured, setup)]
+    )
 
 
 def _instead(measured: int, caps: int) -> str:
@@ -90,11 +97,15 @@ def _never_started(caps: Replay, measured: Replay) -> list[str]:
     return [f"Never started, as they need more than there is: {never}; the figures are of the others."]
 
 
-def _risk(measured: Replay) -> str:
-    if not measured.under_predicted:
-        return "None would have used more than was reserved for it."
-    share = measured.under_predicted * 100 / measured.jobs
-    return f"{measured.under_predicted:,} of them ({share:.2g} %) would have used more than was reserved."
+def _risk(measured: Replay, killed: int) -> str:
+    if measured.under_predicted:
+        share = measured.under_predicted * 100 / (measured.jobs - measured.never_started)
+        risk = f"{measured.under_predicted:,} of them ({share:.2g} %) would have used more than was reserved."
+    else:
+        risk = "None would have used more than was reserved for it."
+    if not killed:
+        return risk
+    return f"{risk} That is by recorded peaks; those of {counted(killed, 'run')} killed for memory may be too low."
 
 
 def _overlap(measured: Replay, setup: Setup) -> str:
@@ -104,4 +115,5 @@ def _overlap(measured: Replay, setup: Setup) -> str:
     budget = human_bytes(setup.memory_max)
     if measured.worst_overlap > setup.memory_max:
         return f"Up to {most} would have been in use at once, beyond {budget}: some jobs would have been stopped."
-    return f"At most {most} of {budget} would have been in use at once, so all would have fitted."
+    started = " that started" if measured.never_started else ""
+    return f"At most {most} of {budget} would have been in use at once, so all{started} would have fitted."

@@ -109,6 +109,9 @@ def simulate(**options: Any) -> None:
         output.document([json.dumps({"results": results}, indent=2), "\n"])
     else:
         _show(output, setup, {policy: replayed.replay for policy, replayed in found.items()}, targets)
+        if len(found) == len(Policy):
+            killed = sum(run.oom_killed for run in replayable(setup, rows))
+            _sum_up(output, setup, found, killed)
 
 
 def _said(options: dict[str, Any]) -> dict[str, Any]:
@@ -170,10 +173,13 @@ def _show(output: Output, setup: Setup, found: dict[Policy, Replay], targets: li
     output.table(["POLICY", *(heading for heading, _ in _COLUMNS)], rows, keys=1, text_columns=1)
     output.line()
     output.fields([*_MEANINGS, *([("Written to", ", ".join(targets))] if targets else [])])
-    if len(found) == len(Policy):
-        output.line()
-        for line in wrap(comparison(found[Policy.CAPS], found[Policy.MEASURED], setup), page_width()):
-            output.line(line)
+
+
+def _sum_up(output: Output, setup: Setup, found: dict[Policy, _Replayed], killed: int) -> None:
+    caps, measured = found[Policy.CAPS].replay, found[Policy.MEASURED].replay
+    output.line()
+    for line in wrap(comparison(caps, measured, setup, killed=killed), page_width()):
+        output.line(line)
 
 
 _COLUMNS: tuple[tuple[str, Callable[[Replay], str]], ...] = (

@@ -207,7 +207,7 @@ def _sentences(courses: Mapping[Policy, Course], setup: Setup) -> Iterator[str]:
         return
     if setup.memory_max is not None:
         yield f"Dashed: the memory budget of {human_bytes(_budget(setup))}."
-    yield "A running job uses its peak for its whole run, so what is used is an upper bound."
+    yield "A running job counts with its recorded peak for its whole run."
     longest = max(course.width for course in courses.values()) // 1000
     if longest:
         yield f"Each point is the most within {human_seconds(longest)}."

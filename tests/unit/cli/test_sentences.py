@@ -97,3 +97,20 @@ def test_jobs_that_never_start_are_named() -> None:
     assert "2 min on average instead of 0 s, with" in said
     assert "Never started, as they need more than there is: 3 by their limits, 0 by measured peaks" in said
     assert "Up to 1 GiB would have been in use at once, without a memory budget." in said
+
+
+def test_the_share_is_of_the_jobs_that_started() -> None:
+    said = comparison(CAPS, replace(CAPS, never_started=150, under_predicted=1), SETUP)
+    assert "1 of them (2 %) would have used more" in said
+    assert "so all that started would have fitted." in said
+
+
+def test_a_budget_that_starts_nothing_is_said_first() -> None:
+    nothing = replace(CAPS, never_started=CAPS.jobs)
+    said = comparison(nothing, nothing, replace(SETUP, memory_max=256))
+    assert said == "No job would have started by measured peaks: each needs more than 256 bytes."
+
+
+def test_runs_killed_for_memory_qualify_what_peaks_say() -> None:
+    said = comparison(CAPS, CAPS, SETUP, killed=1)
+    assert "That is by recorded peaks; those of 1 run killed for memory may be too low." in said
