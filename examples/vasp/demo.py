@@ -231,8 +231,8 @@ def main(arguments: Sequence[str]) -> int:
         demo = Demo(out)
         demo.clear()
         paragraph(
-            """Every command below can be typed as it stands, in this folder, once .venv/bin is on your PATH and demo-out
-            is removed."""
+            """Every command below can be typed as it stands, in this folder, once .venv/bin is on your PATH
+            and demo-out is removed."""
         )
         what_programs_say(demo)
         how_they_held_up(demo)
