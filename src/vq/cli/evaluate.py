@@ -14,6 +14,7 @@ from vq.estimates.calibration import Calibration
 from vq.estimates.evaluation import Report
 from vq.estimates.summary import MEMORY_VERDICTS, Summary, Tally
 from vq.files.documents import refuse_existing, write_new
+from vq.wording import human_ratio, share
 
 _MEANINGS = {
     "underpredicted": "needed more than estimated",
@@ -119,12 +120,12 @@ def _row(method: str, hardware: str, summary: Summary, met: list[str]) -> list[s
 
 
 def _ratio(ratio: dict[str, Any]) -> str:
-    return f"{ratio['median']:.3g}/{ratio['max']:.3g} of {ratio['n']}" if ratio["n"] else "none"
+    return f"{human_ratio(ratio['median'])}/{human_ratio(ratio['max'])} of {ratio['n']}" if ratio["n"] else "none"
 
 
 def _frequency(tally: Tally) -> str:
     n = tally.evaluable
     if not n:
         return "none"
-    low, high = f"{tally.decided / n:.2f}", f"{tally.possible / n:.2f}"
+    low, high = share(tally.decided, n), share(tally.possible, n)
     return f"{low} of {n}" if tally.decided == tally.possible else f"{low}{dash()}{high} of {n}"
