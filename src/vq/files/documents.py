@@ -219,7 +219,10 @@ def _new_name(path: str) -> Iterator[tuple[str, int]]:
     with reasons(path):
         if not name or name in (".", ".."):
             raise FileError("expected the name of a file to write")
-        within = os.open(folder or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            within = os.open(folder or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except FileNotFoundError as error:
+            raise FileError("no such folder to write it in") from error
         try:
             _refuse_existing(name, within)
             yield name, within
