@@ -182,6 +182,14 @@ def test_a_bug_without_a_place_for_the_report(here: Path, vq: Run, monkeypatch: 
     assert "no report could be written" in result.err
 
 
+def test_no_memory_is_no_bug(here: Path) -> None:
+    (here / "long.json").write_text('{"a":[' + ",".join(['{"a":1.5}'] * 1_000_000) + "]}")
+    few = f'ulimit -v 120000; exec "{INSTALLED}" digest long.json'
+    done = subprocess.run(["sh", "-c", few], capture_output=True, text=True, cwd=here, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("vq: error: out of memory\n")
+
+
 def test_a_hint_is_shown(here: Path, vq: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def refusing(*_: object) -> None:
         raise UsageError("no", hint="do that")
