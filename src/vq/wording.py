@@ -85,6 +85,20 @@ def human_cpus(millicores: int) -> str:
     return f"{millicores / 1000:.4g} {'CPU' if millicores == _ONE_CPU else 'CPUs'}"
 
 
+def share(count: int, of: int) -> str:
+    """A share with two decimals; what is not none or not all is never written so: `<0.01`, `>0.99`."""
+    text = f"{count / of:.2f}"
+    if text == "0.00" and count:
+        return "<0.01"
+    return ">0.99" if text == "1.00" and count < of else text
+
+
+def human_ratio(ratio: float) -> str:
+    """A ratio with three significant digits; one beside 1 keeps its side: `<1`, `>1`."""
+    text = f"{ratio:.3g}"
+    return text if text != "1" or ratio == 1 else "<1" if ratio < 1 else ">1"
+
+
 def counted(number: int, noun: str) -> str:
     """`1 job`, `2,000 jobs`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -77,6 +77,10 @@ def test_quiet_is_the_bare_result(here: Path, vq: Run) -> None:
     assert vq("estimate", "m.system", "-q").out == "1000000\n"
     (here / "n.system").write_text(MANIFEST.replace("estimate_bytes = 1000000", ""))
     assert vq("estimate", "n.system", "-q").out == "unknown\n"
+    write_json(here / "f.json", {"schema_version": 1, "algorithm": "direct", "memory_scope": "job"})
+    apply = ("estimate", "m.system", "--features", "f.json", "--calibration", "cal.json", "--hardware-class")
+    assert vq(*apply, "class-a", "-q").out == "1250000\n"
+    assert vq(*apply, "another", "-q").out == "uncalibrated\n"
     assert vq("estimate-evaluate", "set.json", "-q").out == "0.00 of 1\n"
     assert vq("digest", "cal.json", "-q").out == vq("digest", "cal.json").out.split()[0] + "\n"
     assert vq(*EVERY["calibrate"], "-q").out.strip() == json.loads((here / "OUT.json").read_text())["calibration_id"]
@@ -180,6 +184,14 @@ def test_a_bug_without_a_place_for_the_report(here: Path, vq: Run, monkeypatch: 
     assert result.status == 1
     assert "a bug in vq: RuntimeError" in result.err
     assert "no report could be written" in result.err
+
+
+def test_no_memory_is_no_bug(here: Path) -> None:
+    (here / "long.json").write_text('{"a":[' + ",".join(['{"a":1.5}'] * 1_000_000) + "]}")
+    few = f'ulimit -v 120000; exec "{INSTALLED}" digest long.json'
+    done = subprocess.run(["sh", "-c", few], capture_output=True, text=True, cwd=here, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("vq: error: out of memory\n")
 
 
 def test_a_hint_is_shown(here: Path, vq: Run, monkeypatch: pytest.MonkeyPatch) -> None:

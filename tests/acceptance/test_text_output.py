@@ -135,6 +135,14 @@ def test_the_table_of_a_report(here: Path, vq: Run) -> None:
     assert row.index("class-a") == header.index("HARDWARE")
 
 
+def test_the_table_never_rounds_a_miss_away(here: Path, vq: Run) -> None:
+    over = (case("over"), receipt(figure=1_023_999), direct(peak_rss_kb=1_000))
+    fits = [(case(f"c{n}"), receipt(figure=1_024_000), direct(peak_rss_kb=1_000, samples=n)) for n in range(100, 399)]
+    write_set(here, [over, *fits])
+    assert vq("estimate-evaluate", "set.json", "-q").out == "<0.01 of 300\n"
+    assert "1/>1 of 300" in vq("estimate-evaluate", "set.json").out
+
+
 def test_the_table_of_a_judged_report(here: Path, vq: Run) -> None:
     write_set(here, [(case(), receipt(), direct()), (case("d", hardware_class="other", usage=None), receipt(), None)])
     write_json(here / "cal.json", calibration())

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from support.command import Run, run_installed
+from support.command import INSTALLED, Run, run_installed
 from support.documents import MANIFEST, MIB, case, evidence, plain_direct, receipt, write_json, write_set
 from vq.files.documents import FileError, Folder, hash_file, read_file
 
@@ -342,6 +342,17 @@ def test_a_set_in_many_folders_keeps_few_of_them_open(tmp_path: Path) -> None:
         for number in [*range(200), *range(200)]:
             assert inside.read(f"{number}/x.json", 10) == str(number).encode()
         assert len(os.listdir("/proc/self/fd")) < 150
+
+
+def test_a_set_in_many_folders_is_read_by_a_process_that_may_open_few_files(tmp_path: Path) -> None:
+    rows = []
+    for number in range(60):
+        paths = {"estimate": f"a/{number}/e.json", "usage": f"b/{number}/u.json"}
+        rows.append((case(f"c{number}", **paths), receipt(), plain_direct(user_cpu_seconds=number)))
+    write_set(tmp_path, rows)
+    few = f'ulimit -n 20; exec "{INSTALLED}" estimate-evaluate set.json -q'
+    done = subprocess.run(["sh", "-c", few], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "0.00 of 60\n", "")
 
 
 def test_features_are_placed_by_their_file(vq: Run, tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def test_nothing_is_ever_overwritten(here: Path, vq: Run, writer: str, kind: str
 @pytest.mark.parametrize(
     ("out", "message"),
     [
-        ("missing/out.json", "missing/out.json: no such"),
+        ("missing/out.json", "missing/out.json: no such folder"),
         ("m.system/out.json", "m.system/out.json: "),
         ("", "expected the name of a file"),
         ("x" * 300, "file name too long"),

@@ -2,7 +2,17 @@ from __future__ import annotations
 
 import pytest
 
-from vq.wording import counted, display_width, escape, human_bytes, human_cpus, human_seconds, wrap
+from vq.wording import (
+    counted,
+    display_width,
+    escape,
+    human_bytes,
+    human_cpus,
+    human_ratio,
+    human_seconds,
+    share,
+    wrap,
+)
 
 
 @pytest.mark.parametrize(
@@ -65,3 +75,38 @@ def test_cpus_and_counts_know_the_singular() -> None:
         "16 CPUs",
     ]
     assert [counted(number, "job") for number in (0, 1, 2000)] == ["0 jobs", "1 job", "2,000 jobs"]
+
+
+@pytest.mark.parametrize(
+    ("count", "of", "shown"),
+    [
+        (0, 1000, "0.00"),
+        (1, 1000, "<0.01"),
+        (1, 201, "<0.01"),
+        (6, 1000, "0.01"),
+        (1, 3, "0.33"),
+        (994, 1000, "0.99"),
+        (996, 1000, ">0.99"),
+        (99_999, 100_000, ">0.99"),
+        (1000, 1000, "1.00"),
+    ],
+)
+def test_a_share_is_never_none_or_all_by_rounding(count: int, of: int, shown: str) -> None:
+    assert share(count, of) == shown
+
+
+@pytest.mark.parametrize(
+    ("ratio", "shown"),
+    [
+        (1, "1"),
+        (1.0000012, ">1"),
+        (0.9999, "<1"),
+        (1.004, ">1"),
+        (1.006, "1.01"),
+        (0.5, "0.5"),
+        (12345.0, "1.23e+04"),
+        (0.0, "0"),
+    ],
+)
+def test_a_ratio_keeps_its_side_of_one(ratio: float, shown: str) -> None:
+    assert human_ratio(ratio) == shown

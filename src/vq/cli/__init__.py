@@ -86,6 +86,8 @@ def _forget_stdout() -> None:
 
 
 def _last_resort(error: Exception) -> tuple[str, str]:
+    if isinstance(error, MemoryError):
+        return "out of memory", "allow this process more (ulimit -v), or give it less at once"
     import tempfile  # noqa: PLC0415 - only a bug in vq leads here
     import traceback  # noqa: PLC0415
 

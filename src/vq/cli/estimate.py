@@ -109,8 +109,7 @@ def _show(output: Output, receipt: dict[str, Any], document: dict[str, Any], tar
     if output.json:
         output.document([pretty(document)])
     elif output.quiet:
-        figure = document.get("calibrated_peak_bytes") or receipt["memory"]["predicted_peak_bytes"]
-        output.line("unknown" if figure is None else str(figure))
+        output.line(_bare(receipt, document))
     else:
         output.fields(
             [
@@ -122,6 +121,15 @@ def _show(output: Output, receipt: dict[str, Any], document: dict[str, Any], tar
                 *([("Written to", target)] if target is not None else []),
             ]
         )
+
+
+def _bare(receipt: dict[str, Any], document: dict[str, Any]) -> str:
+    """The figure in bytes: the calibrated one where a calibration was asked for, and never the raw one in its place."""
+    if document is not receipt:
+        figure, without = document["calibrated_peak_bytes"], "uncalibrated"
+    else:
+        figure, without = receipt["memory"]["predicted_peak_bytes"], "unknown"
+    return without if figure is None else str(figure)
 
 
 def _fields(receipt: dict[str, Any]) -> list[tuple[str, str]]:

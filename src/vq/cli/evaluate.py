@@ -14,7 +14,7 @@ from vq.estimates.calibration import Calibration
 from vq.estimates.evaluation import Report
 from vq.estimates.summary import MEMORY_VERDICTS, Summary, Tally
 from vq.files.documents import refuse_existing, write_new
-from vq.wording import counted
+from vq.wording import counted, human_ratio, share
 
 _MEANINGS = {
     "underpredicted": "needed more than estimated",
@@ -67,7 +67,7 @@ def evaluate(set_file: str, calibration: str | None, plot: str | None, *, as_jso
         document = report.document(None if fitted is None else fitted.document())
         output.document(pretty_rows(document, "cases", report.case_documents()))
     elif output.quiet:
-        output.line(_frequency(report.overall.memory))
+        output.line(_frequency(report.overall.calibrated_memory or report.overall.memory))
     else:
         _show(output, report, fitted, plot)
 
@@ -120,12 +120,12 @@ def _row(method: str, hardware: str, summary: Summary, met: list[str]) -> list[s
 
 
 def _ratio(ratio: dict[str, Any]) -> str:
-    return f"{ratio['median']:.3g}/{ratio['max']:.3g} of {ratio['n']}" if ratio["n"] else "none"
+    return f"{human_ratio(ratio['median'])}/{human_ratio(ratio['max'])} of {ratio['n']}" if ratio["n"] else "none"
 
 
 def _frequency(tally: Tally) -> str:
     n = tally.evaluable
     if not n:
         return "none"
-    low, high = f"{tally.decided / n:.2f}", f"{tally.possible / n:.2f}"
+    low, high = share(tally.decided, n), share(tally.possible, n)
     return f"{low} of {n}" if tally.decided == tally.possible else f"{low}{dash()}{high} of {n}"

@@ -28,6 +28,7 @@ MIB = 1024 * KIB
 
 _CHUNK = 256 * KIB
 _FOLDERS_OPEN = 64
+_TOO_MANY = (errno.EMFILE, errno.ENFILE)
 
 _NO_NAME = ("", ".", "..")
 _RELATIVE = "expected a relative path without empty components, `.` or `..`"
@@ -70,8 +71,19 @@ class Folder:
         with reasons(f"{self.path}/{relative}" if self.path != "." else relative):
             if name in _NO_NAME or "\0" in relative:
                 raise FileError(_RELATIVE)
-            folder = self._folder(with_folder) if slash else self._root
-            return _read_and_close(os.open(name.encode(), OPEN_FILE, dir_fd=folder), limit)
+            try:
+                descriptor = self._open(with_folder if slash else None, name)
+            except OSError as error:
+                if error.errno not in _TOO_MANY or not self._folders:
+                    raise
+                # This process may hold fewer open than usual: those kept for speed go first.
+                self._close_folders()
+                descriptor = self._open(with_folder if slash else None, name)
+            return _read_and_close(descriptor, limit)
+
+    def _open(self, folder: str | None, name: str) -> int:
+        within = self._root if folder is None else self._folder(folder)
+        return os.open(name.encode(), OPEN_FILE, dir_fd=within)
 
     def _folder(self, relative: str) -> int:
         known = self._folders.get(relative)
@@ -207,7 +219,10 @@ def _new_name(path: str) -> Iterator[tuple[str, int]]:
     with reasons(path):
         if not name or name in (".", ".."):
             raise FileError("expected the name of a file to write")
-        within = os.open(folder or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            within = os.open(folder or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except FileNotFoundError as error:
+            raise FileError("no such folder to write it in") from error
         try:
             _refuse_existing(name, within)
             yield name, within
