@@ -8,6 +8,7 @@ A test compares the page with what this makes, so a command that is not in the d
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -29,8 +30,16 @@ def page() -> str:
         command = vq.get_command(context, name)
         if command is None:
             raise LookupError(name)
-        parts.append(section(command, click.Context(command, info_name=name, parent=context)))
+        parts += sections(command, click.Context(command, info_name=name, parent=context))
     return "\n".join(parts)
+
+
+def sections(command: click.Command, context: click.Context) -> Iterator[str]:
+    """A command and, if it is a group, the commands in it."""
+    yield section(command, context)
+    if isinstance(command, click.Group):
+        for name, inner in command.commands.items():
+            yield from sections(inner, click.Context(inner, info_name=name, parent=context))
 
 
 def section(command: click.Command, context: click.Context) -> str:
@@ -49,7 +58,7 @@ def section(command: click.Command, context: click.Context) -> str:
     rows = [record for option in options if (record := option.get_help_record(context))]
     if rows:
         lines += ["| option | meaning |", "|---|---|"]
-        lines += [f"| `{option}` | {meaning.replace('|', chr(92) + '|')} |" for option, meaning in rows]
+        lines += [f"| `{_in_table(option)}` | {_in_table(meaning)} |" for option, meaning in rows]
         lines.append("")
     if command.epilog:
         examples = inspect.cleandoc(command.epilog).replace("\b", "").removeprefix("Examples:").strip("\n")
@@ -58,6 +67,10 @@ def section(command: click.Command, context: click.Context) -> str:
         for name, inner in command.commands.items():
             lines.append(section(inner, click.Context(inner, info_name=name, parent=context)))
     return "\n".join(lines)
+
+
+def _in_table(text: str) -> str:
+    return text.replace("|", "\\|")
 
 
 def _prompted(examples: str) -> str:

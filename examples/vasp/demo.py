@@ -230,7 +230,10 @@ def main(arguments: Sequence[str]) -> int:
     try:
         demo = Demo(out)
         demo.clear()
-        paragraph("Every command below can be typed as it stands, in this folder, once .venv/bin is on your PATH.")
+        paragraph(
+            """Every command below can be typed as it stands, in this folder, once .venv/bin is on your PATH
+            and demo-out is removed."""
+        )
         what_programs_say(demo)
         how_they_held_up(demo)
         what_calibration_does(demo)

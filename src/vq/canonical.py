@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from typing import Any
 
@@ -38,6 +38,8 @@ _ENCODE = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", 
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 _FIRST_SURROGATE = "\ud800"
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_LESS_DEEP = "JSON that is nested less deeply"
 _LEAST_ALIKE = 1e-4
 _FIRST_UNLIKE = 1e16
 
@@ -55,19 +57,13 @@ def parse(data: bytes) -> dict[str, Any]:
     if not text.strip():
         raise BadDataError("a JSON object; the file is empty")
     try:
-        value = _DECODE(text)
+        value = _decoded(text, _DECODE)
     except _RefusedError:
         raise _locate(text) from None
-    except json.JSONDecodeError as error:
-        raise BadDataError(f"JSON; {error.msg} at line {error.lineno} column {error.colno}") from error
-    except RecursionError:
-        raise BadDataError("JSON that is nested less deeply") from None
-    except ValueError:
-        raise BadDataError(f"integers within ±{LARGEST}; one has thousands of digits") from None
     if type(value) is not dict:
         raise BadDataError("a JSON object", found=value)
-    if _SURROGATE_ESCAPE.search(data):
-        _refuse_lone_surrogates(value)
+    if _SURROGATE_ESCAPE.search(data) and (found := _find(value, _is_cut)) is not None:
+        raise _lone_surrogate(*found)
     return value
 
 
@@ -75,14 +71,17 @@ def canonical(value: Any) -> bytes:
     """The RFC 8785 form of a JSON value.
 
     Raises `BadDataError`, with the path, for what that form cannot hold: an integer beyond ±(2^53−1), a number that
-    is not finite, a lone surrogate.
+    is not finite, a lone surrogate; and for a value nested too deeply to write.
     """
-    if _written_alike(value):
-        text = _ENCODE(value)
-        # Sorting by code points and by UTF-16 units agree below the surrogates, where nearly all text is.
-        if text.isascii() or max(text) < _FIRST_SURROGATE:
-            return text.encode()
-    return _canonical_in_general(value)
+    try:
+        if _written_alike(value):
+            text = _ENCODE(value)
+            # Sorting by code points and by UTF-16 units agree below the surrogates, where nearly all text is.
+            if text.isascii() or max(text) < _FIRST_SURROGATE:
+                return text.encode()
+        return _canonical_in_general(value)
+    except RecursionError:
+        raise BadDataError(_LESS_DEEP) from None
 
 
 def digest(value: Any) -> str:
@@ -105,6 +104,20 @@ def pretty_rows(document: dict[str, Any], key: str, rows: Iterator[dict[str, Any
         yield mark + dumps(row)
         mark = ",\n    "
     yield f"\n  ]{after}"
+
+
+def _decoded(text: str, decode: Callable[[str], Any]) -> Any:
+    """What `decode` makes of `text`; syntax that it cannot take is a `BadDataError`."""
+    try:
+        return decode(text)
+    except _RefusedError:
+        raise
+    except json.JSONDecodeError as error:
+        raise BadDataError(f"JSON; {error.msg} at line {error.lineno} column {error.colno}") from error
+    except RecursionError:
+        raise BadDataError(_LESS_DEEP) from None
+    except ValueError:
+        raise BadDataError(f"integers within ±{LARGEST}; one has thousands of digits") from None
 
 
 def _written_alike(value: Any) -> bool:
@@ -132,46 +145,61 @@ def _canonical_in_general(value: Any) -> bytes:
     try:
         return rfc8785.dumps(value)
     except (rfc8785.CanonicalizationError, UnicodeEncodeError):
-        for path, item in _walk(value):
-            if isinstance(item, str):
-                _refuse_surrogate(item, path)
-            elif type(item) is int and not -LARGEST <= item <= LARGEST:
-                raise BadDataError(f"an integer within ±{LARGEST}", path=path, found=item) from None
-            elif type(item) is float and item - item != 0:
-                raise BadDataError("a finite number", path=path, found=item) from None
-        raise
+        found = _find(value, _has_no_form)
+        if found is None:
+            raise
+    path, item = found
+    if isinstance(item, str):
+        raise _lone_surrogate(path, item)
+    expected = f"an integer within ±{LARGEST}" if type(item) is int else "a finite number"
+    raise BadDataError(expected, path=path, found=item)
 
 
-def _refuse_lone_surrogates(value: Any) -> None:
-    for path, item in _walk(value):
-        if isinstance(item, str):
-            _refuse_surrogate(item, path)
+def _has_no_form(item: Any) -> bool:
+    if type(item) is int:
+        return not -LARGEST <= item <= LARGEST
+    return _is_cut(item) if isinstance(item, str) else type(item) is float and item - item != 0
 
 
-def _refuse_surrogate(item: str, path: Path) -> None:
-    try:
-        item.encode()
-    except UnicodeEncodeError:
-        raise BadDataError("text without lone surrogates", path=path, found=item) from None
+def _is_cut(item: Any) -> bool:
+    """Whether a string holds half a surrogate pair."""
+    return isinstance(item, str) and not item.isascii() and _LONE_SURROGATE.search(item) is not None
 
 
-def _walk(value: Any) -> Iterator[tuple[Path, Any]]:
-    """Every key and scalar of a parsed document, with its path; a key stands at the path of its value."""
-    waiting: list[tuple[Path, Any]] = [((), value)]
-    while waiting:
-        path, item = waiting.pop()
-        if isinstance(item, dict):
-            for key, inner in reversed(item.items()):
-                waiting.append(((*path, key), inner))
-                waiting.append(((*path, key), key))
-        elif isinstance(item, list | tuple):
-            waiting.extend(((*path, index), inner) for index, inner in reversed(list(enumerate(item))))
+def _lone_surrogate(path: Path, item: str) -> BadDataError:
+    return BadDataError("text without lone surrogates", path=path, found=item)
+
+
+def _find(value: Any, wanted: Callable[[Any], bool]) -> tuple[Path, Any] | None:
+    """The first key or value of a parsed document that is `wanted`, with its path; a key stands at its value's."""
+    steps: list[str | int] = []
+    open_items: list[Iterator[tuple[str | int, Any]]] = [iter([(0, value)])]
+    while open_items:
+        for step, item in open_items[-1]:
+            steps[len(open_items) - 1 :] = [step]
+            if len(open_items) > 1 and wanted(step):
+                return tuple(steps[1:]), step
+            if wanted(item):
+                return tuple(steps[1:]), item
+            if isinstance(item, dict | list | tuple):
+                open_items.append(iter(item.items() if isinstance(item, dict | _Pairs) else enumerate(item)))
+                break
         else:
-            yield path, item
+            open_items.pop()
+    return None
 
 
 class _Pairs(list[tuple[str, Any]]):
     """An object as the parser saw it, duplicate keys and all."""
+
+    def items(self) -> list[tuple[str, Any]]:
+        """Its pairs, in the way of a dict."""
+        return self
+
+    def twice(self) -> str | None:
+        """The first key that stands a second time."""
+        seen: set[str] = set()
+        return next((key for key, _ in self if key in seen or seen.add(key)), None)  # type: ignore[func-returns-value]
 
 
 class _Constant(str):
@@ -180,22 +208,20 @@ class _Constant(str):
     __slots__ = ()
 
 
+_DECODE_ALL = json.JSONDecoder(object_pairs_hook=_Pairs, parse_constant=_Constant).decode
+
+
+def _was_refused(item: Any) -> bool:
+    return isinstance(item, _Constant) or (isinstance(item, _Pairs) and item.twice() is not None)
+
+
 def _locate(text: str) -> BadDataError:
-    """The refusal of the first duplicate key or constant in `text`, with its path."""
-    waiting: list[tuple[Path, Any]] = [
-        ((), json.loads(text, object_pairs_hook=_Pairs, parse_constant=_Constant)),
-    ]
-    while waiting:
-        path, item = waiting.pop()
-        if isinstance(item, _Constant):
-            return BadDataError(f"a finite number, found {item}", path=path)
-        if isinstance(item, _Pairs):
-            seen: set[str] = set()
-            for key, _ in item:
-                if key in seen:
-                    return BadDataError("each key once", path=(*path, key), found=key)
-                seen.add(key)
-            waiting.extend(((*path, key), inner) for key, inner in reversed(item))
-        elif isinstance(item, list):
-            waiting.extend(((*path, index), inner) for index, inner in reversed(list(enumerate(item))))
-    raise AssertionError("the parser refused a document without a duplicate key or constant")
+    """The refusal of the first duplicate key or constant in `text`, with its path, or of its syntax further on."""
+    found = _find(_decoded(text, _DECODE_ALL), _was_refused)
+    if found is None:
+        raise AssertionError("the parser refused a document without a duplicate key or constant")
+    path, item = found
+    if isinstance(item, _Constant):
+        return BadDataError(f"a finite number, found {item}", path=path)
+    key = item.twice()
+    return BadDataError("each key once", path=(*path, key), found=key)

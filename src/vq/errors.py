@@ -70,9 +70,7 @@ def shown(value: Any) -> str:
         return "an object" if isinstance(value, dict) else "an array"
     if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 4 * _SHOWN:
         return "an integer of too many digits"
-    text = (
-        json.dumps(value, ensure_ascii=True) if isinstance(value, str | int | float) or value is None else repr(value)
-    )
+    text = json.dumps(value, ensure_ascii=True) if isinstance(value, str | int | float) or value is None else str(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 

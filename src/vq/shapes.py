@@ -103,7 +103,26 @@ class Listing:
                 self.item.check(item, (*path, index))
 
 
-Shape = Kind | Record | Listing
+class Table:
+    """An object with any keys, all of their values of one kind."""
+
+    __slots__ = ("item", "nullable")
+
+    def __init__(self, item: Kind, *, nullable: bool = False) -> None:
+        self.item = item
+        self.nullable = nullable
+
+    def check(self, value: Any, path: Path = ()) -> None:
+        """Nothing, or the first refusal inside `value`."""
+        if type(value) is not dict:
+            if value is None and self.nullable:
+                return
+            raise BadDataError("an object or null" if self.nullable else "an object", path=path, found=value)
+        for key, item in value.items():
+            self.item.check(item, (*path, key))
+
+
+Shape = Kind | Record | Listing | Table
 
 _ANY = Kind("anything", lambda _: True)
 

@@ -56,6 +56,15 @@ def test_the_tutorial_prints_what_it_shows(tmp_path: Path) -> None:
         assert matches(shown, printed), f"$ {command}\n" + "\n".join(printed)
 
 
+def parse(group: click.Group, context: click.Context, words: list[str]) -> None:
+    """Parse a command line: an unknown command or option is refused; a file that is missing is no matter of parsing."""
+    command = group.get_command(context, words[0])
+    assert command is not None, words
+    inner = command.make_context(words[0], words[1:], parent=context)
+    if isinstance(command, click.Group):
+        parse(command, inner, words[1:])
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_a_page_names_only_commands_and_options_that_exist(page: Path) -> None:
     context = click.Context(vq, info_name="vq", **vq.context_settings)
@@ -64,10 +73,7 @@ def test_a_page_names_only_commands_and_options_that_exist(page: Path) -> None:
         words = shlex.split(re.split(r" [|>]", line)[0])
         if words[0] != "vq":
             continue
-        command = vq.get_command(context, words[1])
-        assert command is not None, line
-        # Parsing refuses an unknown option; a file that is missing is no matter of parsing.
-        command.make_context(words[1], words[2:], parent=context)
+        parse(vq, context, words[1:])
         checked += 1
     assert checked
 

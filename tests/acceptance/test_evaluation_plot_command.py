@@ -165,7 +165,7 @@ def test_an_existing_file_is_refused_before_the_set_is_read_and_never_overwritte
     [
         ("plot.png", 2, "a name that ends in .svg"),
         ("", 2, "a name that ends in .svg"),
-        ("nowhere/plot.svg", 1, "no such file"),
+        ("nowhere/plot.svg", 1, "no such folder"),
     ],
 )
 def test_a_name_that_cannot_be_written_is_refused_before_the_set_is_read(

@@ -55,9 +55,10 @@ def calibrate_set(path: str, min_cases: int, watch: Watch, *, job_wide: bool) ->
 @contextmanager
 def _opened(path: str) -> Iterator[tuple[EvaluationSet, Folder]]:
     """The set in a file and the folder below which its receipts are; what goes wrong inside names the file."""
-    head, name = os.path.split(path)
-    with placed(path), Folder(head or ".") as folder:
-        yield read_set(parse(folder.read(name, MOST_BYTES))), folder
+    with placed(path):
+        evaluation_set = read_set(parse(read_file(path, MOST_BYTES)))
+        with Folder(os.path.dirname(path) or ".") as folder:
+            yield evaluation_set, folder
 
 
 def _observe(folder: Folder, cases: Iterable[Case]) -> Iterator[Observation]:

@@ -136,6 +136,16 @@ class Started:
     cpu: CpuPrediction
 
 
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What runs from a moment of a replay on: how many jobs, and the bytes that they reserve and use."""
+
+    at: int
+    running: int
+    reserved: int
+    used: int
+
+
 def replayable(setup: Setup, rows: Iterable[Run]) -> list[Run]:
     """The rows that a replay can run, as they were queued.
 
@@ -154,10 +164,18 @@ def replayable(setup: Setup, rows: Iterable[Run]) -> list[Run]:
 
 
 def simulate(
-    setup: Setup, rows: Iterable[Run], policy: Policy, *, tell: Callable[[Started], None] | None = None
+    setup: Setup,
+    rows: Iterable[Run],
+    policy: Policy,
+    *,
+    tell: Callable[[Started], None] | None = None,
+    look: Callable[[Moment], None] | None = None,
 ) -> Replay:
-    """What `policy` would have done with `rows` under `setup`; `tell` is called with each start, in order."""
-    replay = _Replaying(setup, replayable(setup, rows), policy, tell)
+    """What `policy` would have done with `rows` under `setup`.
+
+    `tell` is called with each start, `look` with what runs after each moment, in order.
+    """
+    replay = _Replaying(setup, replayable(setup, rows), policy, tell, look)
     replay.run()
     return replay.result()
 
@@ -165,10 +183,18 @@ def simulate(
 class _Replaying:
     """A replay on its way."""
 
-    def __init__(self, setup: Setup, rows: list[Run], policy: Policy, tell: Callable[[Started], None] | None) -> None:
+    def __init__(
+        self,
+        setup: Setup,
+        rows: list[Run],
+        policy: Policy,
+        tell: Callable[[Started], None] | None,
+        look: Callable[[Moment], None] | None,
+    ) -> None:
         self._setup = setup
         self._rows = rows
         self._tell = tell
+        self._look = look
         self._measured = policy is Policy.MEASURED
         caps = {name: profile.memory for name, profile in setup.profiles.items()}
         self._predictor = Predictor(margin=setup.margin, min_jobs=setup.min_jobs, caps=caps)
@@ -201,6 +227,8 @@ class _Replaying:
                 self._most_running = max(self._most_running, len(ends))
                 self._most_used = max(self._most_used, board.used)
                 self._most_cpu = max(self._most_cpu, self._cpu)
+            if self._look is not None:
+                self._look(Moment(now, len(ends), board.reserved, board.used))
 
     def _arrive(self, place: int) -> None:
         row = self._rows[place]

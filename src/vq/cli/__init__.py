@@ -52,7 +52,7 @@ def _wrong_usage(error: click.ClickException) -> int:
         return error.exit_code
     context = error.ctx if isinstance(error, click.UsageError) else None
     hint = f"see {context.command_path} --help" if context else None
-    return _report(error.format_message(), hint, error.exit_code)
+    return _report(" ".join(error.format_message().split()), hint, error.exit_code)
 
 
 def _prepare_streams() -> None:
@@ -86,6 +86,8 @@ def _forget_stdout() -> None:
 
 
 def _last_resort(error: Exception) -> tuple[str, str]:
+    if isinstance(error, MemoryError):
+        return "out of memory", "allow this process more (ulimit -v), or give it less at once"
     import tempfile  # noqa: PLC0415 - only a bug in vq leads here
     import traceback  # noqa: PLC0415
 

@@ -8,12 +8,13 @@ import click
 
 from vq.actions.evaluation import calibrate_set
 from vq.canonical import pretty_rows
-from vq.cli.options import json_option, progress, quiet_option
+from vq.cli.options import PATH, json_option, progress, quiet_option
 from vq.cli.output import Output, warn
 from vq.errors import BadDataError
 from vq.estimates.calibration import MOST_BYTES
 from vq.estimates.fit import MIN_CASES
 from vq.files.documents import refuse_existing, write_new
+from vq.wording import counted
 
 
 @click.command(
@@ -24,14 +25,14 @@ from vq.files.documents import refuse_existing, write_new
   vq estimate-calibrate training/set.json -o calibration.json --min-cases 10
   vq estimate-evaluate held-out/set.json --calibration calibration.json"""
 )
-@click.argument("set_file", metavar="SET", type=click.Path())
+@click.argument("set_file", metavar="SET", type=PATH)
 @click.option(
     "-o",
     "--output",
     "target",
     metavar="FILE",
     required=True,
-    type=click.Path(),
+    type=PATH,
     help="Write the calibration to this new file.",
 )
 @click.option(
@@ -72,8 +73,9 @@ def calibrate(set_file: str, target: str, min_cases: int, *, job_wide: bool, as_
 def _show(output: Output, document: dict[str, Any], target: str) -> None:
     output.line(f"Calibration {document['calibration_id']}", bold=True)
     cases = len(document["training_cases"])
-    output.line(
-        f"fitted on {document['training_set']['set_id']}: {cases} cases, {document['min_cases']} needed a group"
+    output.paragraph(
+        f"fitted on {document['training_set']['set_id']}: {counted(cases, 'case')}; "
+        f"a group needs {document['min_cases']} decided"
     )
     for title, key, scope in (("Memory", "groups", "memory_scope"), ("Runtime", "runtime_groups", None)):
         output.line()

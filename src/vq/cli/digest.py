@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 
 import click
 
 from vq.actions.estimate import document_digest
-from vq.cli.options import json_option, quiet_option
+from vq.cli.options import PATH, json_option, quiet_option
 from vq.cli.output import Output
+from vq.files.documents import text_of
 
 
 @click.command(
@@ -18,7 +20,7 @@ from vq.cli.output import Output
   vq digest held-out/set.json
   vq digest estimates/*.json --json"""
 )
-@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path())
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=PATH)
 @json_option
 @quiet_option
 def digest(files: tuple[str, ...], as_json: bool, quiet: bool) -> None:  # noqa: FBT001 - click passes flags so
@@ -29,7 +31,7 @@ def digest(files: tuple[str, ...], as_json: bool, quiet: bool) -> None:  # noqa:
     output = Output(json=as_json, quiet=quiet)
     digests = [(path, document_digest(path)) for path in files]
     if output.json:
-        documents = [{"file": path, "sha256": sha256} for path, sha256 in digests]
+        documents = [{"file": text_of(os.fsencode(path)), "sha256": sha256} for path, sha256 in digests]
         output.document([json.dumps({"documents": documents}, indent=2), "\n"])
         return
     for path, sha256 in digests:

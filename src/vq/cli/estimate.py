@@ -10,7 +10,7 @@ import click
 from vq.actions.estimate import Request, apply
 from vq.actions.estimate import estimate as make_estimate
 from vq.canonical import pretty
-from vq.cli.options import hardware_class, json_option, quiet_option
+from vq.cli.options import PATH, hardware_class, json_option, quiet_option
 from vq.cli.output import Output, warn
 from vq.estimates.receipt import MOST_MEMORY_MB
 from vq.files.documents import refuse_existing, write_new
@@ -37,19 +37,19 @@ _REASONS = {
   vq estimate calculation.system --input calculation.py \\
       --calibration calibration.json --hardware-class class-a --json"""
 )
-@click.argument("manifest", type=click.Path())
+@click.argument("manifest", type=PATH)
 @click.option(
     "--input",
     "inputs",
     multiple=True,
     metavar="PATH",
-    type=click.Path(),
+    type=PATH,
     help="Fingerprint this file, or every file under this folder (repeatable).",
 )
 @click.option(
     "--features",
     metavar="FILE",
-    type=click.Path(),
+    type=PATH,
     help="What you know and the manifest does not say (JSON).",
 )
 @click.option(
@@ -58,14 +58,14 @@ _REASONS = {
     type=click.IntRange(1, MOST_MEMORY_MB),
     help="Your own memory limit for the job, in MiB; it overrides the figure.",
 )
-@click.option("--calibration", metavar="FILE", type=click.Path(), help="Apply this calibration.")
+@click.option("--calibration", metavar="FILE", type=PATH, help="Apply this calibration.")
 @click.option(
     "--hardware-class",
     metavar="LABEL",
     callback=hardware_class,
     help="The class of hardware that the job will run on.",
 )
-@click.option("-o", "--output", "target", metavar="FILE", type=click.Path(), help="Write the receipt to a new file.")
+@click.option("-o", "--output", "target", metavar="FILE", type=PATH, help="Write the receipt to a new file.")
 @json_option
 @quiet_option
 def estimate(**options: Any) -> None:
@@ -109,8 +109,7 @@ def _show(output: Output, receipt: dict[str, Any], document: dict[str, Any], tar
     if output.json:
         output.document([pretty(document)])
     elif output.quiet:
-        figure = document.get("calibrated_peak_bytes") or receipt["memory"]["predicted_peak_bytes"]
-        output.line("unknown" if figure is None else str(figure))
+        output.line(_bare(receipt, document))
     else:
         output.fields(
             [
@@ -122,6 +121,15 @@ def _show(output: Output, receipt: dict[str, Any], document: dict[str, Any], tar
                 *([("Written to", target)] if target is not None else []),
             ]
         )
+
+
+def _bare(receipt: dict[str, Any], document: dict[str, Any]) -> str:
+    """The figure in bytes: the calibrated one where a calibration was asked for, and never the raw one in its place."""
+    if document is not receipt:
+        figure, without = document["calibrated_peak_bytes"], "uncalibrated"
+    else:
+        figure, without = receipt["memory"]["predicted_peak_bytes"], "unknown"
+    return without if figure is None else str(figure)
 
 
 def _fields(receipt: dict[str, Any]) -> list[tuple[str, str]]:

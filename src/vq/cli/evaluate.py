@@ -8,12 +8,13 @@ import click
 
 from vq.actions.evaluation import evaluate_set, load_calibration
 from vq.canonical import pretty_rows
-from vq.cli.options import json_option, progress, quiet_option
+from vq.cli.options import PATH, json_option, progress, quiet_option, svg_name
 from vq.cli.output import Output, dash, warn
 from vq.estimates.calibration import Calibration
 from vq.estimates.evaluation import Report
 from vq.estimates.summary import MEMORY_VERDICTS, Summary, Tally
 from vq.files.documents import refuse_existing, write_new
+from vq.wording import counted, human_ratio, share
 
 _MEANINGS = {
     "underpredicted": "needed more than estimated",
@@ -27,13 +28,6 @@ _MEANINGS = {
 }
 
 
-def _svg_name(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
-    """The name of the picture, checked; wrong usage where its ending promises another format."""
-    if value is not None and not value.lower().endswith(".svg"):
-        raise click.BadParameter("expected a name that ends in .svg, the one format that is written")
-    return value
-
-
 @click.command(
     epilog="""Examples:
 
@@ -43,13 +37,13 @@ def _svg_name(_: click.Context, __: click.Parameter, value: str | None) -> str |
   vq estimate-evaluate held-out/set.json --plot held-out.svg
   vq estimate-evaluate held-out/set.json --json"""
 )
-@click.argument("set_file", metavar="SET", type=click.Path())
-@click.option("--calibration", metavar="FILE", type=click.Path(), help="Judge this calibration on the set.")
+@click.argument("set_file", metavar="SET", type=PATH)
+@click.option("--calibration", metavar="FILE", type=PATH, help="Judge this calibration on the set.")
 @click.option(
     "--plot",
     metavar="FILE.svg",
-    type=click.Path(),
-    callback=_svg_name,
+    type=PATH,
+    callback=svg_name,
     help="Also draw measured against predicted peak memory into this new file.",
 )
 @json_option
@@ -73,7 +67,7 @@ def evaluate(set_file: str, calibration: str | None, plot: str | None, *, as_jso
         document = report.document(None if fitted is None else fitted.document())
         output.document(pretty_rows(document, "cases", report.case_documents()))
     elif output.quiet:
-        output.line(_frequency(report.overall.memory))
+        output.line(_frequency(report.overall.calibrated_memory or report.overall.memory))
     else:
         _show(output, report, fitted, plot)
 
@@ -86,11 +80,11 @@ def _draw(report: Report, calibration: Calibration | None, target: str) -> None:
 
 
 def _show(output: Output, report: Report, calibration: Calibration | None, plot: str | None) -> None:
-    output.line(f"Estimates of {report.set_id}: {len(report.rows)} cases", bold=True)
+    output.paragraph(f"Estimates of {report.set_id}: {counted(len(report.rows), 'case')}", bold=True)
     output.line(f"set {report.sha256}")
     if calibration is not None:
         output.line(f"calibration {calibration.calibration_id}")
-        output.line(f"  fitted on {calibration.training_set_id}, {calibration.method}")
+        output.paragraph(f"  fitted on {calibration.training_set_id}, {calibration.method}")
     output.line()
     counts = report.overall.memory.counts
     met = [verdict for verdict in MEMORY_VERDICTS if counts[verdict]]
@@ -126,12 +120,12 @@ def _row(method: str, hardware: str, summary: Summary, met: list[str]) -> list[s
 
 
 def _ratio(ratio: dict[str, Any]) -> str:
-    return f"{ratio['median']:.3g}/{ratio['max']:.3g} of {ratio['n']}" if ratio["n"] else "none"
+    return f"{human_ratio(ratio['median'])}/{human_ratio(ratio['max'])} of {ratio['n']}" if ratio["n"] else "none"
 
 
 def _frequency(tally: Tally) -> str:
     n = tally.evaluable
     if not n:
         return "none"
-    low, high = f"{tally.decided / n:.2f}", f"{tally.possible / n:.2f}"
+    low, high = share(tally.decided, n), share(tally.possible, n)
     return f"{low} of {n}" if tally.decided == tally.possible else f"{low}{dash()}{high} of {n}"

@@ -1,76 +1,133 @@
-"""`vq usage` and `vq history`: what jobs used, summed up by name and run by run."""
+"""`vq history`: rows of a history, brought in from other tools' records, or given out by this queue."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict
 
 import click
 
+from vq.actions.history import FORMATS, ImportRequest, import_history
 from vq.actions.place import Place
-from vq.actions.usage import Usage, usage_by_name
-from vq.canonical import pretty
 from vq.cli.jobs import the_queue
-from vq.cli.options import json_option
-from vq.cli.output import Output, note
-from vq.files.documents import write_new
+from vq.cli.options import PATH, json_option
+from vq.cli.output import Output, warn
+from vq.cli.progress import counting
+from vq.files.documents import refuse_existing, write_new
+from vq.formats.tally import FAR_OVER, Reason, Tally
 from vq.store.history import rows_in_order
-from vq.wording import human_bytes
-
-_HEADINGS = ("NAME", "RUNS", "PEAK P50", "PEAK MAX", "ASKED", "RESERVED", "USED", "WASTED")
-_GIB_HOUR = 2**30 * 3600
-
-
-@click.command(
-    epilog="""Examples:
-
-\b
-  vq usage
-  vq usage --name train.py --json"""
-)
-@click.option("--name", metavar="TEXT", help="Jobs of this name only.")
-@json_option
-def usage(name: str | None, as_json: bool) -> None:  # noqa: FBT001 - click passes flags so
-    """Show what jobs asked for, had reserved, used and wasted, by name.
-
-    Used and wasted are in GiB times hours: peak, and what was reserved beyond it, for as long as each run took.
-    """
-    with the_queue() as place:
-        names = [found for found in usage_by_name(rows_in_order(place.store)) if name in (None, found.name)]
-    output = Output(json=as_json)
-    if output.json:
-        output.document([pretty({"names": [asdict(found) for found in names]})])
-    elif not names:
-        note("no job has run yet")
-    else:
-        output.table(_HEADINGS, [_row(found) for found in names], keys=1, text_columns=1)
-
-
-def _row(found: Usage) -> tuple[str, ...]:
-    sizes = (found.peak_p50_bytes, found.peak_max_bytes, found.asked_bytes, found.reserved_bytes)
-    spent = (found.used_byte_seconds, found.wasted_byte_seconds)
-    return (
-        f"{found.name} ({found.repository})",
-        str(found.runs),
-        *("-" if size is None else human_bytes(size) for size in sizes),
-        *(f"{byte_seconds / _GIB_HOUR:.3g}" for byte_seconds in spent),
-    )
+from vq.wording import counted
 
 
 @click.group(
+    context_settings={"help_option_names": ["-h", "--help"]},
     epilog="""Examples:
 
 \b
-  vq history export > runs.jsonl
-  vq history export -o runs.jsonl"""
+  vq history import accounting.txt --format sacct -o rows.jsonl
+  vq history export -o runs.jsonl""",
 )
 def history() -> None:
-    """Give out the history: one row a run, from which admission learns."""
+    """Bring in or give out the history of runs.
+
+    One row is one run. Rows are what vq predict, vq simulate and vq advise read.
+    """
+
+
+@history.command(
+    "import",
+    epilog="""Examples:
+
+\b
+  vq history import accounting.txt --format sacct -o rows.jsonl
+  vq history import trace.txt --format nextflow -o rows.jsonl
+  vq history import jobs.csv --format csv -o rows.jsonl \\
+      --map name=tool --map memory_peak=peak_mb:MB --map queued_at=created:s \\
+      --map started_at=start:s --map finished_at=end:s --map succeeded=state:ok""",
+)
+@click.argument("file", type=PATH)
+@click.option("--format", "form", type=click.Choice(FORMATS), required=True, help="What wrote the file.")
+@click.option(
+    "-o",
+    "--output",
+    "target",
+    metavar="ROWS.jsonl",
+    required=True,
+    type=PATH,
+    help="Write the rows to this new file, whole or not at all.",
+)
+@click.option(
+    "--map",
+    "rules",
+    multiple=True,
+    metavar="FIELD=COLUMN[:UNIT]",
+    help="csv: read a field of the row from a column, in a unit; FIELD==VALUE is the same value for all rows "
+    "(repeatable).",
+)
+@click.option("--repository", metavar="R", help="The repository of all rows; default: the file's name.")
+@click.option("--profile", metavar="P", help="The profile of all rows; default: what the file says, else `default`.")
+@click.option("--skip-bad", is_flag=True, help="Count records that cannot be read, instead of stopping at the first.")
+@json_option
+def import_command(
+    file: str,
+    form: str,
+    target: str,
+    *,
+    rules: tuple[str, ...],
+    repository: str | None,
+    profile: str | None,
+    skip_bad: bool,
+    as_json: bool,
+) -> None:
+    """Turn FILE, another tool's records of jobs, into rows of a history.
+
+    Records of runs that have not ended, were cached, or say no memory peak are left out and counted by reason. The
+    memory of sacct and of Nextflow is resident memory, without page cache.
+    """
+    refuse_existing(target)
+    request = ImportRequest(
+        path=file,
+        format=form,
+        target=target,
+        rules=rules,
+        repository=repository,
+        profile=profile,
+        skip_bad=skip_bad,
+    )
+    with counting("records") as tick:
+        tally = import_history(request, tick)
+    if tally.likely_unit_error:
+        warn(
+            f"likely a unit error: {tally.far_over:,} of {counted(tally.capped, 'peak')} with a limit "
+            f"lie over {FAR_OVER} times that limit; check the units of both columns"
+        )
+    output = Output(json=as_json)
+    if output.json:
+        output.document([json.dumps({"file": file, "output": target, **tally.document()}, indent=2), "\n"])
+    else:
+        _show(output, tally, target)
+
+
+def _show(output: Output, tally: Tally, target: str) -> None:
+    output.fields(
+        [
+            ("Rows", f"{tally.rows:,} of {counted(tally.records, 'record')}"),
+            *_reasons("Left out", tally.left_out),
+            *_reasons("Not read", tally.unread),
+            ("Written to", target),
+        ]
+    )
+
+
+def _reasons(label: str, reasons: dict[str, Reason]) -> list[tuple[str, str]]:
+    return [
+        ("" if number else label, f"{found.count:,} {reason} (the first at line {found.first_line})")
+        for number, (reason, found) in enumerate(reasons.items())
+    ]
 
 
 @history.command()
-@click.option("-o", "--output", "target", metavar="FILE", type=click.Path(), help="Write to a new file.")
+@click.option("-o", "--output", "target", metavar="FILE", type=PATH, help="Write to a new file.")
 def export(target: str | None) -> None:
     """Write every run as a line of JSON, in the order in which they finished."""
     with the_queue() as place:

@@ -12,6 +12,9 @@ from vq.shapes import HARDWARE_CLASS
 
 T = TypeVar("T")
 
+PATH = click.Path(readable=False)
+"""A path as given: whether it can be read is for the reader to say, as bad data and not as wrong usage."""
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print the bare result only.")
 
@@ -23,6 +26,13 @@ def hardware_class(_: click.Context, __: click.Parameter, value: str | None) -> 
     """The label of a hardware class, checked; wrong usage otherwise."""
     if value is not None and not HARDWARE_CLASS.accepts(value):
         raise click.BadParameter(f"expected {HARDWARE_CLASS.expected}")
+    return value
+
+
+def svg_name(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    """The name of the picture, checked; wrong usage where its ending promises another format."""
+    if value is not None and not value.lower().endswith(".svg"):
+        raise click.BadParameter("expected a name that ends in .svg, the one format that is written")
     return value
 
 

@@ -11,13 +11,18 @@ import shutil
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 import click
 
-from vq.wording import display_width, escape, wrap
+from vq.wording import broken_up, display_width, escape, wrap
 
 PAGE = 80
-_CELL = 32
+WHOLE = ("Written to", "picture")
+"""The labels of paths that are to be copied, and so stay in one line."""
+_NARROW = 18
+_LONGEST = 32
+"""The columns of a cell in a table that is too wide for the page otherwise: four of them fit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +41,17 @@ class Output:
         """One escaped line to stdout; styled where that is a terminal with colour."""
         click.echo(styled(escape(text), **style))
 
+    def paragraph(self, text: str, **style: bool | str) -> None:
+        """Escaped text, wrapped to the page."""
+        for line in _lines(text, page_width()):
+            click.echo(styled(line, **style))
+
     def fields(self, pairs: Sequence[tuple[str, str]]) -> None:
         """Lines `Label:  text`, aligned, each wrapped to the page under itself; an empty label goes on above."""
         width = max(display_width(label) for label, _ in pairs) + 2
         for label, text in pairs:
             head = f"{label}:".ljust(width) if label else " " * width
-            first, *rest = wrap(escape(text), max(page_width() - width, 20))
+            first, *rest = [escape(text)] if label in WHOLE else _lines(text, max(page_width() - width, 20))
             click.echo(styled(head, bold=True) + first)
             for line in rest:
                 click.echo(" " * width + line)
@@ -51,21 +61,30 @@ class Output:
 
         The first `text_columns` columns stand left, the others right.
         """
-        cells = [[_cut(escape(cell)) for cell in row] for row in [headings, *rows]]
+        cells = [[escape(cell) for cell in row] for row in [headings, *rows]]
         widths = [max(display_width(row[column]) for row in cells) for column in range(len(headings))]
+        if sum(widths[:keys]) + 2 * keys + max(widths[keys:]) > page_width():
+            widths = [min(width, _NARROW) for width in widths]
         for number, block in enumerate(_blocks(widths, keys)):
             if number:
                 click.echo()
             for row_number, row in enumerate(cells):
-                padded = (_pad(row[column], widths[column], left=column < text_columns) for column in block)
-                click.echo(styled("  ".join(padded).rstrip(), bold=row_number == 0))
+                broken = [broken_up(row[column], widths[column]) for column in block]
+                for line in zip_longest(*broken, fillvalue=""):
+                    padded = (
+                        _pad(cell, widths[column], left=column < text_columns)
+                        for column, cell in zip(block, line, strict=True)
+                    )
+                    click.echo(styled("  ".join(padded).rstrip(), bold=row_number == 0))
 
     def listing(self, headings: Sequence[str], rows: Sequence[Sequence[str]], *, right: frozenset[int]) -> None:
         """One line a row, never wider than the page: the last column is cut to what is left of it.
 
         The columns `right` stand right, the others left.
         """
-        cells = [[_cut(escape(cell)) for cell in row[:-1]] + [escape(row[-1])] for row in [headings, *rows]]
+        cells = [
+            [shortened(escape(cell), _LONGEST) for cell in row[:-1]] + [escape(row[-1])] for row in [headings, *rows]
+        ]
         widths = [max(display_width(row[column]) for row in cells) for column in range(len(headings) - 1)]
         room = max(page_width() - sum(widths) - 2 * len(widths), 0)
         for number, row in enumerate(cells):
@@ -119,9 +138,9 @@ def _writes(sign: str) -> bool:
     return True
 
 
-def _cut(cell: str) -> str:
-    """A cell that leaves room for others: a name of any length may come from a file."""
-    return cell if len(cell) <= _CELL else f"{cell[: _CELL - 1]}…"
+def _lines(text: str, width: int) -> list[str]:
+    """Escaped text in lines of at most `width` columns: broken between words, and inside those that are longer."""
+    return wrap(" ".join(piece for word in escape(text).split(" ") for piece in broken_up(word, width)), width)
 
 
 def _pad(cell: str, width: int, *, left: bool) -> str:

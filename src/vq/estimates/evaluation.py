@@ -173,24 +173,34 @@ def _calibrated(observation: Observation, multipliers: Multipliers) -> Calibrate
 
 
 @dataclass(slots=True, kw_only=True)
-class UsageOnce:
-    """Refuses a set in which one direct measurement stands for two cases, and warns of scheduler receipts."""
+class UsageCheck:
+    """Refuses receipts that contradict the set, and one direct measurement that stands for two cases.
+
+    Of one scheduler receipt in two cases it warns: coarse figures of short jobs can honestly coincide.
+    """
 
     warnings: list[str] = field(default_factory=list)
     _seen: dict[str, str] = field(default_factory=dict)
 
     def check(self, observation: Observation) -> None:
-        """Nothing, or the `BadDataError` that names both cases."""
+        """Nothing, or the `BadDataError` that names the case and its receipt."""
         sha256, case_id = observation.counted_usage, observation.case.case_id
         if sha256 is None or observation.usage is None:
             return
+        where = f"case {case_id}, usage receipt {observation.case.usage}"
+        if observation.case.outcome == "completed" and observation.usage.failed:
+            raise BadDataError(
+                '"succeeded" in a case marked completed; correct its outcome, or supply its own receipt',
+                path=("command_status",),
+                found="failed",
+            ).at(where)
         first = self._seen.setdefault(sha256, case_id)
         if first == case_id:
             return
         if observation.usage.direct:
             raise BadDataError(
                 f"a usage receipt of its own; this one is also that of case {first} (one run measures one case)"
-            ).at(f"case {case_id}, usage receipt {observation.case.usage}")
+            ).at(where)
         self.warnings.append(f"cases {first} and {case_id} have the same scheduler receipt")
 
 
@@ -230,13 +240,16 @@ def evaluate(
     evaluation_set: EvaluationSet, observations: Iterable[Observation], multipliers: Multipliers | None = None
 ) -> Report:
     """The report on a set; raises `BadDataError` where receipts contradict the set."""
-    once = UsageOnce()
+    check = UsageCheck()
     overall = Summary(calibrated=multipliers is not None)
     groups: dict[tuple[bool, str, str], Summary] = {}
     rows = []
     for observation in observations:
-        once.check(observation)
-        row = judge(observation, multipliers)
+        check.check(observation)
+        try:
+            row = judge(observation, multipliers)
+        except BadDataError as error:
+            raise error.at(f"case {observation.case.case_id}")  # noqa: B904 - the same error, placed
         rows.append(row)
         method = observation.receipt.method
         key = (method is None, method or "", observation.case.hardware_class)
@@ -255,7 +268,7 @@ def evaluate(
             for unknown, method, hardware in sorted(groups)
         ),
         overall=overall,
-        warnings=tuple(once.warnings),
+        warnings=tuple(check.warnings),
     )
 
 

@@ -29,9 +29,10 @@ from fractions import Fraction
 from typing import Any
 
 from vq.canonical import digest
+from vq.errors import placed
 from vq.estimates.calibration import JOB_WIDE_PEAK, MEMORY_UNUSED, PEAK, RUNTIME, RUNTIME_UNUSED, SCHEMA
 from vq.estimates.cases import EvaluationSet, Identity, Observation, RuntimeIdentity
-from vq.estimates.evaluation import UsageOnce, job_wide_verdict, memory_verdict, runtime_verdict
+from vq.estimates.evaluation import UsageCheck, job_wide_verdict, memory_verdict, runtime_verdict
 from vq.estimates.exact import decimal, round_up
 
 MIN_CASES = 5
@@ -157,10 +158,10 @@ def calibrate(
 
     Raises `BadDataError` where receipts contradict the set, or a factor is not finite.
     """
-    once, fits = UsageOnce(), _Fits()
+    check, fits = UsageCheck(), _Fits()
     cases = []
     for observation in observations:
-        once.check(observation)
+        check.check(observation)
         fits.add(observation, job_wide=job_wide)
         cases.append(
             {
@@ -180,9 +181,13 @@ def calibrate(
         "unidentified": fits.unidentified,
     }
     calibration_id = digest({"schema_name": SCHEMA, **content})
-    return {"schema_name": SCHEMA, "calibration_id": calibration_id, **content}, tuple(once.warnings)
+    return {"schema_name": SCHEMA, "calibration_id": calibration_id, **content}, tuple(check.warnings)
 
 
 def _groups(fits: Mapping[Any, _Fit], min_cases: int) -> list[dict[str, Any]]:
     ordered = sorted(fits, key=lambda identity: [(word is None, word or "") for word in identity])
-    return [{**identity._asdict(), **fits[identity].document(min_cases)} for identity in ordered]
+    documents = []
+    for identity in ordered:
+        with placed(f"group {', '.join(word or 'none' for word in identity)}"):
+            documents.append({**identity._asdict(), **fits[identity].document(min_cases)})
+    return documents

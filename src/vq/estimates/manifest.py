@@ -13,7 +13,7 @@ from typing import Any
 
 from vq.errors import BadDataError
 from vq.estimates.program import Feature, ProgramEstimate, Source
-from vq.shapes import LARGEST
+from vq.shapes import LARGEST, text
 
 MOST_BYTES = 1024 * 1024
 ESTIMATOR = "vibe-qc-dry-run/1"
@@ -22,10 +22,22 @@ PROGRAM = "vibe-qc"
 _MOST_CHARACTERS = 256
 _NO_BASIS = frozenset({"", "(none)", "<basis-free>"})
 
-# A TOML parser takes time quadratic in the parts of a dotted key; a manifest's keys have one or two.
-_MANY_PARTS = re.compile(
-    r"""(?:^[ \t]*\[{0,2}|[{,])[ \t]*(?:(?:"[^"\n]*"|'[^'\n]*'|[A-Za-z0-9_-]+)[ \t]*\.[ \t]*){16}""",
-    re.MULTILINE,
+# A TOML parser takes time quadratic in the parts of a dotted key; a manifest's keys have one or two. The pattern takes
+# a text apart as TOML does, so that dots in comments and strings do not count, and in one pass: nothing is tried twice,
+# and a string without its end goes on to the end of the line or the text, where the parser refuses it.
+_MOST_PARTS = 16
+_PART = r"""(?:"(?:[^"\\\n]|\\.)*+"?+|'[^'\n]*+'?+|[A-Za-z0-9_-]++)"""
+_TOKEN = re.compile(
+    "|".join(
+        (
+            r"#[^\n]*+",
+            r'"{3}(?:[^"\\]|\\.|"(?!""))*+(?:"{3})?+',
+            r"'{3}(?:[^']|'(?!''))*+(?:'{3})?+",
+            rf"(?P<many>(?:{_PART}[ \t]*+\.[ \t]*+){{{_MOST_PARTS}}})",
+            _PART,
+        )
+    ),
+    re.DOTALL,
 )
 
 _NO_ESTIMATE = "The manifest carries no memory estimate, so there is no figure; a plain dry run prints none."
@@ -44,7 +56,7 @@ def read_manifest(data: bytes) -> ProgramEstimate:
         raise BadDataError(
             '"dry_run" (vq reads estimates of dry runs, not of runs that have begun)',
             path=("outputs", "status"),
-            found=None if status is ... else status if isinstance(status, str) else str(status),
+            found=None if status is ... else status,
         )
     if "vibeqc" not in manifest:
         raise BadDataError("this table; without it the file is not a vibe-qc manifest", path=("vibeqc",))
@@ -53,7 +65,7 @@ def read_manifest(data: bytes) -> ProgramEstimate:
     return ProgramEstimate(
         estimator=ESTIMATOR,
         program=PROGRAM,
-        program_version=_string(manifest, "vibeqc", "version", unknown=("", "unknown")),
+        program_version=_string(manifest, "vibeqc", "version", unknown=("", "unknown"), most=None),
         features=features,
         unknown_features=frozenset(unknown),
         predicted_peak_bytes=figure,
@@ -87,8 +99,8 @@ def _parse(data: bytes) -> dict[str, Any]:
         text = data.decode()
     except UnicodeDecodeError as error:
         raise BadDataError(f"UTF-8 text; byte {error.start} is none") from error
-    if _MANY_PARTS.search(text):
-        raise BadDataError("TOML keys of fewer than 16 parts")
+    if any(token["many"] for token in _TOKEN.finditer(text)):
+        raise BadDataError(f"TOML keys of at most {_MOST_PARTS} parts")
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -102,17 +114,18 @@ def _parse(data: bytes) -> dict[str, Any]:
 def _table(manifest: dict[str, Any], name: str) -> dict[str, Any]:
     table = manifest.get(name, {})
     if not isinstance(table, dict):
-        raise BadDataError("a table", path=(name,), found=str(table))
+        raise BadDataError("a table", path=(name,), found=table)
     return table
 
 
-def _string(manifest: dict[str, Any], table: str, key: str, *, unknown: tuple[str, ...]) -> str | None:
+def _string(
+    manifest: dict[str, Any], table: str, key: str, *, unknown: tuple[str, ...], most: int | None = _MOST_CHARACTERS
+) -> str | None:
     value = _table(manifest, table).get(key)
     if value is None or value in unknown:
         return None
-    if not isinstance(value, str) or len(value) > _MOST_CHARACTERS:
-        raise BadDataError(f"a string of at most {_MOST_CHARACTERS} characters", path=(table, key), found=str(value))
-    return value
+    text(most=most).check(value, (table, key))
+    return str(value)
 
 
 def _integer(manifest: dict[str, Any], table: str, key: str, *, low: int) -> int | None:
@@ -120,9 +133,5 @@ def _integer(manifest: dict[str, Any], table: str, key: str, *, low: int) -> int
     if value is None:
         return None
     if type(value) is not int or not low <= value <= LARGEST:
-        raise BadDataError(f"an integer from {low} to {LARGEST}", path=(table, key), found=_plain(value))
+        raise BadDataError(f"an integer from {low} to {LARGEST}", path=(table, key), found=value)
     return value
-
-
-def _plain(value: Any) -> Any:
-    return value if isinstance(value, str | int | float) else str(value)

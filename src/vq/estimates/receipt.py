@@ -44,7 +44,7 @@ _MOST_FEATURES = 32
 
 _SCOPE_WORDS: dict[str, Scope] = {word: word for word in (*SCOPES, UNSPECIFIED)}
 
-_UNCALIBRATED = "The figure is uncalibrated: no confidence and no upper bound is implied."
+_UNCALIBRATED = "The program's figure is uncalibrated: no confidence and no upper bound is implied."
 _NOT_MODELLED = "Runtime, scratch space and CPU layouts are not modelled."
 _NO_SCOPE = (
     "What the figure covers (job, node or rank) is not declared, so no limit for the job follows from it; declare "

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from vq.errors import BadDataError
-from vq.shapes import LARGEST, NULL, Kind, Record, constant, integer, number, one_of, text
+from vq.shapes import LARGEST, NULL, Kind, Record, Table, constant, integer, number, one_of, text
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -51,14 +51,10 @@ class Usage:
     job_high_bytes: int | None
 
 
-def _strings(value: Any) -> bool:
-    return value is None or (type(value) is dict and all(item is None or type(item) is str for item in value.values()))
-
-
 _INTEGER = Kind("an integer or null", lambda v: v is None or (type(v) is int and -LARGEST <= v <= LARGEST))
 _COUNT = integer(0, null=True)
 _NUMBER = number(null=True)
-_STRINGS = Kind("an object of strings and nulls, or null", _strings)
+_STRINGS = Table(text(null=True), nullable=True)
 
 _BOTH = {
     "status": one_of(("ok", "error")),

@@ -28,6 +28,10 @@ MIB = 1024 * KIB
 
 _CHUNK = 256 * KIB
 _FOLDERS_OPEN = 64
+_TOO_MANY = (errno.EMFILE, errno.ENFILE)
+
+_NO_NAME = ("", ".", "..")
+_RELATIVE = "expected a relative path without empty components, `.` or `..`"
 
 
 class FileError(VqError):
@@ -59,14 +63,27 @@ class Folder:
         os.close(self._root)
 
     def read(self, relative: str, limit: int) -> bytes:
-        """The bytes of the regular file at `relative`, at most `limit` of them; raises `FileError`."""
-        with_folder, _, name = relative.rpartition("/")
-        shown = f"{self.path}/{relative}" if self.path != "." else relative
-        with reasons(shown):
-            if name in ("", ".", "..") or "\0" in relative:
-                raise FileError("expected a relative path without empty components, `.` or `..`")
-            folder = self._folder(with_folder) if with_folder else self._root
-            return _read_and_close(os.open(name, OPEN_FILE, dir_fd=folder), limit)
+        """The bytes of the regular file at `relative`, at most `limit` of them; raises `FileError`.
+
+        A path comes from a document and names the same UTF-8 bytes whatever the locale says of file names.
+        """
+        with_folder, slash, name = relative.rpartition("/")
+        with reasons(f"{self.path}/{relative}" if self.path != "." else relative):
+            if name in _NO_NAME or "\0" in relative:
+                raise FileError(_RELATIVE)
+            try:
+                descriptor = self._open(with_folder if slash else None, name)
+            except OSError as error:
+                if error.errno not in _TOO_MANY or not self._folders:
+                    raise
+                # This process may hold fewer open than usual: those kept for speed go first.
+                self._close_folders()
+                descriptor = self._open(with_folder if slash else None, name)
+            return _read_and_close(descriptor, limit)
+
+    def _open(self, folder: str | None, name: str) -> int:
+        within = self._root if folder is None else self._folder(folder)
+        return os.open(name.encode(), OPEN_FILE, dir_fd=within)
 
     def _folder(self, relative: str) -> int:
         known = self._folders.get(relative)
@@ -76,10 +93,10 @@ class Folder:
             self._close_folders()
         current = self._root
         for name in relative.split("/"):
-            if name in ("", ".", ".."):
-                raise FileError("expected a relative path without empty components, `.` or `..`")
             try:
-                inner = os.open(name, OPEN_FOLDER, dir_fd=current)
+                if name in _NO_NAME:
+                    raise FileError(_RELATIVE)
+                inner = os.open(name.encode(), OPEN_FOLDER, dir_fd=current)
             finally:
                 if current != self._root:
                     os.close(current)
@@ -102,7 +119,8 @@ def hash_file(descriptor: int, hasher: _Hash, limit: int) -> int:
     buffer = bytearray(_CHUNK)
     view = memoryview(buffer)
     size = 0
-    while count := os.readv(descriptor, [buffer]):
+    # Past its size at the start a file has changed; one that grows without end is not read to no end.
+    while size <= before.st_size and (count := os.readv(descriptor, [buffer])):
         hasher.update(view[:count])
         size += count
     _unchanged(before, os.fstat(descriptor), size)
@@ -201,7 +219,10 @@ def _new_name(path: str) -> Iterator[tuple[str, int]]:
     with reasons(path):
         if not name or name in (".", ".."):
             raise FileError("expected the name of a file to write")
-        within = os.open(folder or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            within = os.open(folder or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except FileNotFoundError as error:
+            raise FileError("no such folder to write it in") from error
         try:
             _refuse_existing(name, within)
             yield name, within
@@ -218,7 +239,7 @@ def _refuse_existing(name: str, within: int) -> None:
 
 
 def _write_and_link(name: str, within: int, pieces: Iterable[str]) -> None:
-    temporary = f".{name[:100]}.{os.urandom(6).hex()}.tmp"
+    temporary = f".vq-{os.urandom(8).hex()}.tmp"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(temporary, flags, 0o666, dir_fd=within)
     try:

@@ -70,7 +70,7 @@ class Scale:
 def power_ticks(low: float, high: float, apart: float) -> list[tuple[int, str]]:
     """Powers of two from 2^low to 2^high, as (exponent, size in human units): as many as stand `apart` powers apart."""
     step = next(step for step in _STEPS if step >= apart)
-    first = ceil(max(low, 0) / step) * step
+    first = -(-ceil(max(low, 0)) // step) * step
     return [(exponent, human_bytes(2**exponent)) for exponent in range(first, floor(high) + 1, step)]
 
 

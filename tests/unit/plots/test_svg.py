@@ -4,7 +4,7 @@ import itertools
 from xml.etree import ElementTree as ET
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from vq.plots.svg import (
@@ -47,6 +47,7 @@ def test_ticks_are_powers_of_two_in_human_units(low: float, high: float, apart: 
 
 
 @given(st.floats(-3, 53), st.floats(2, 60), st.floats(0.01, 20))
+@example(5e-324, 2.0, 2.0)
 def test_ticks_lie_in_the_range_and_keep_their_distance(low: float, span: float, apart: float) -> None:
     exponents = [exponent for exponent, _ in power_ticks(low, low + span, apart)]
     assert all(low <= exponent <= low + span for exponent in exponents)

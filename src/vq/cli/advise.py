@@ -1,0 +1,69 @@
+"""`vq advise`: what memory would have been enough to ask for."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from vq.actions.admission import load_setup_document, setup_for
+from vq.admission.advice import Advice
+from vq.admission.advice import advise as advise_on
+from vq.cli.admission_options import history_option, rows_of, setup_option
+from vq.cli.options import json_option
+from vq.cli.output import Output
+from vq.wording import human_bytes
+
+_MIB = 1 << 20
+
+
+@click.command(
+    epilog="""Examples:
+
+\b
+  vq advise --history rows.jsonl
+  vq advise --history rows.jsonl --json"""
+)
+@history_option
+@setup_option
+@json_option
+def advise(rows_file: str | None, setup_file: str | None, *, as_json: bool) -> None:
+    """Say for each job what memory would have been enough, beside what was asked for.
+
+    It changes nothing. A job with too few runs, or one that met its limit and has not run clean three times since,
+    gets no figure. A run that met its limit counts with that limit.
+    """
+    document = load_setup_document(setup_file)
+    rows = rows_of(rows_file, "advise --history")
+    setup = setup_for(document, rows, rows_file or "")
+    caps = {name: profile.memory for name, profile in setup.profiles.items()}
+    found = advise_on(rows, margin=setup.margin, min_jobs=setup.min_jobs, caps=caps)
+    output = Output(json=as_json)
+    if output.json:
+        output.document([json.dumps({"advice": [_document(advice) for advice in found]}, indent=2), "\n"])
+        return
+    headings = ["JOB", "PROFILE", "RUNS", "LARGEST PEAK", "ASKED FOR", "ENOUGH", "ENOUGH MIB"]
+    output.table(headings, [_row(advice, setup.min_jobs) for advice in found], keys=2, text_columns=2)
+
+
+def _document(advice: Advice) -> dict[str, Any]:
+    return {
+        **advice.key._asdict(),
+        "profile": advice.profile,
+        "runs": advice.runs,
+        "peak": advice.peak,
+        "asked": advice.asked,
+        "enough": advice.enough,
+        "held": advice.held,
+    }
+
+
+def _row(advice: Advice, min_jobs: int) -> list[str]:
+    if advice.enough is None:
+        figures = ["none: it met its limit" if advice.held else f"none: under {min_jobs} runs", ""]
+    else:
+        figures = [human_bytes(advice.enough), str(advice.enough // _MIB)]
+    asked = "unknown" if advice.asked is None else human_bytes(advice.asked)
+    peak = human_bytes(advice.peak) if advice.runs else "none"
+    return [advice.key.name, advice.profile, str(advice.runs), peak, asked, *figures]

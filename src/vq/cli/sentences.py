@@ -1,0 +1,119 @@
+"""Predictions and replays in words: what a figure goes by, and what one policy would have done beside another."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import assert_never
+
+from vq.admission import CpuPrediction, Prediction, Replay, Setup
+from vq.admission.predictor import (
+    AtCap,
+    Basis,
+    Overran,
+    OwnLargest,
+    OwnRuns,
+    ProfileLargest,
+    ProfileRuns,
+    Unmeasured,
+    Unpredictable,
+)
+from vq.wording import counted, human_bytes, human_cpus, human_seconds
+
+_LAST_SECOND = 253_402_300_799
+"""The last second of the year 9999, the last that has a date."""
+
+
+def memory_sentence(prediction: Prediction, margin: int) -> str:
+    """What is reserved and why: `1.25 GiB: the p95 of its last 12 runs + 15 %`."""
+    return f"{human_bytes(prediction.memory)}: {_why(prediction.basis, f' + {margin} %', 'peak')}"
+
+
+def cpu_sentence(prediction: CpuPrediction) -> str:
+    """The CPUs that are reserved and why."""
+    return f"{human_cpus(prediction.cpu)}: {_why(prediction.basis, '', 'average')}"
+
+
+def _why(basis: Basis, margin: str, figure: str) -> str:  # noqa: PLR0911 - one sentence a kind
+    match basis:
+        case AtCap():
+            return "its limit, as too little is known"
+        case Unmeasured():
+            return "its limit, as there is no fresh sample of what it uses"
+        case Unpredictable(until):
+            return f"its limit until {_date(until)} or 3 clean runs: a run met its limit, or was killed for memory"
+        case Overran(until):
+            return f"its largest {figure}{margin}, until {_date(until)} at most: a run passed what was reserved for it"
+        case OwnRuns(runs):
+            return f"the p95 of its last {counted(runs, 'run')}{margin}"
+        case OwnLargest(runs):
+            return f"the largest of its only {counted(runs, 'run')}{margin}"
+        case ProfileRuns(runs):
+            return (
+                f"the larger of its own largest {figure} and the p95 of {counted(runs, 'run')} of its profile{margin}"
+            )
+        case ProfileLargest(runs):
+            return f"never seen: the largest of {counted(runs, 'run')} of its profile{margin}"
+        case _:
+            assert_never(basis)
+
+
+def _date(second: int) -> str:
+    if second > _LAST_SECOND:
+        return f"second {second} of the epoch"
+    return f"{datetime.fromtimestamp(second, UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def comparison(caps: Replay, measured: Replay, setup: Setup, *, killed: int = 0) -> str:
+    """What admission by measured peaks would have done with the same jobs, against admission by what they asked for.
+
+    `killed` of them were killed for memory in the history, so that their recorded peaks may be too low.
+    """
+    if measured.never_started == measured.jobs and measured.jobs and setup.memory_max is not None:
+        return f"No job would have started by measured peaks: each needs more than {human_bytes(setup.memory_max)}."
+    started = counted(measured.jobs - measured.never_started, "job")
+    wait = human_seconds(measured.mean_wait) + " on average" + _instead(measured.mean_wait, caps.mean_wait)
+    running = f"{measured.most_running:,} running at once"
+    if measured.most_running != caps.most_running:
+        running += f" instead of {caps.most_running:,}"
+    span = human_seconds(measured.makespan) + _instead(measured.makespan, caps.makespan)
+    waits = f"By measured peaks, {started} would have waited {wait}, with at most {running}"
+    ends = f"and the last would have ended after {span}."
+    return " ".join(
+        [f"{waits}, {ends}", *_never_started(caps, measured), _risk(measured, killed), _overlap(measured, setup)]
+    )
+
+
+def _instead(measured: int, caps: int) -> str:
+    if measured == caps:
+        return ", as by their limits"
+    share = f" ({abs(measured - caps) * 100 / caps:.0f} % {'more' if measured > caps else 'less'})" if caps else ""
+    return f" instead of {human_seconds(caps)}{share}"
+
+
+def _never_started(caps: Replay, measured: Replay) -> list[str]:
+    if not caps.never_started and not measured.never_started:
+        return []
+    never = f"{caps.never_started:,} by their limits, {measured.never_started:,} by measured peaks"
+    return [f"Never started, as they need more than there is: {never}; the figures are of the others."]
+
+
+def _risk(measured: Replay, killed: int) -> str:
+    if measured.under_predicted:
+        share = measured.under_predicted * 100 / (measured.jobs - measured.never_started)
+        risk = f"{measured.under_predicted:,} of them ({share:.2g} %) would have used more than was reserved."
+    else:
+        risk = "None would have used more than was reserved for it."
+    if not killed:
+        return risk
+    return f"{risk} That is by recorded peaks; those of {counted(killed, 'run')} killed for memory may be too low."
+
+
+def _overlap(measured: Replay, setup: Setup) -> str:
+    most = human_bytes(measured.worst_overlap)
+    if setup.memory_max is None:
+        return f"Up to {most} would have been in use at once, without a memory budget."
+    budget = human_bytes(setup.memory_max)
+    if measured.worst_overlap > setup.memory_max:
+        return f"Up to {most} would have been in use at once, beyond {budget}: some jobs would have been stopped."
+    started = " that started" if measured.never_started else ""
+    return f"At most {most} of {budget} would have been in use at once, so all{started} would have fitted."

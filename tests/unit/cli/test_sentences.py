@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from vq.admission import CpuPrediction, Prediction, Profile, Replay, Setup
+from vq.admission.predictor import (
+    AtCap,
+    Basis,
+    Overran,
+    OwnLargest,
+    OwnRuns,
+    ProfileLargest,
+    ProfileRuns,
+    Unmeasured,
+    Unpredictable,
+)
+from vq.admission.replay import Wait
+from vq.cli.sentences import comparison, cpu_sentence, memory_sentence
+
+GIB = 1 << 30
+NOON = 1_796_040_000
+
+CAPS = Replay(
+    jobs=200,
+    never_started=0,
+    wait=Wait(p50=0, p95=0, p99=0, max=0),
+    mean_wait=120,
+    most_running=4,
+    worst_overlap=GIB,
+    makespan=7200,
+    under_predicted=0,
+    held_back=0,
+    cpu_held=0,
+    worst_cpu=0,
+    reserved_byte_ms=0,
+    peak_byte_ms=0,
+)
+SETUP = Setup(margin=15, min_jobs=10, profiles={"p": Profile(memory=GIB, cpus=1)}, memory_max=4 * GIB)
+
+
+@pytest.mark.parametrize(
+    ("basis", "said"),
+    [
+        (AtCap(), "its limit, as too little is known"),
+        (Unmeasured(), "its limit, as there is no fresh sample of what it uses"),
+        (
+            Unpredictable(NOON),
+            "its limit until 2026-11-30 12:00 UTC or 3 clean runs: a run met its limit, or was killed for memory",
+        ),
+        (
+            Overran(NOON),
+            "its largest peak + 15 %, until 2026-11-30 12:00 UTC at most: a run passed what was reserved for it",
+        ),
+        (OwnRuns(12), "the p95 of its last 12 runs + 15 %"),
+        (OwnLargest(2), "the largest of its only 2 runs + 15 %"),
+        (ProfileRuns(30), "the larger of its own largest peak and the p95 of 30 runs of its profile + 15 %"),
+        (ProfileLargest(30), "never seen: the largest of 30 runs of its profile + 15 %"),
+    ],
+)
+def test_a_prediction_says_what_it_goes_by(basis: Basis, said: str) -> None:
+    assert memory_sentence(Prediction(5 * GIB // 4, basis), 15) == f"1.25 GiB: {said}"
+
+
+def test_a_time_past_all_calendars_is_a_second() -> None:
+    assert "until second 1000000000000 of the epoch or" in memory_sentence(Prediction(GIB, Unpredictable(10**12)), 15)
+
+
+def test_cpus_have_no_margin() -> None:
+    assert cpu_sentence(CpuPrediction(1500, OwnRuns(12))) == "1.5 CPUs: the p95 of its last 12 runs"
+    assert "own largest average" in cpu_sentence(CpuPrediction(1500, ProfileRuns(12)))
+
+
+def test_measured_peaks_that_pay_say_by_how_much() -> None:
+    measured = replace(CAPS, mean_wait=30, most_running=9, makespan=3600, under_predicted=2, worst_overlap=3 * GIB)
+    assert comparison(CAPS, measured, SETUP) == (
+        "By measured peaks, 200 jobs would have waited 30 s on average instead of 2 min (75 % less), with at most 9 "
+        "running at once instead of 4, and the last would have ended after 1 h instead of 2 h (50 % less). 2 of them "
+        "(1 %) would have used more than was reserved. At most 3 GiB of 4 GiB would have been in use at once, so all "
+        "would have fitted."
+    )
+
+
+def test_measured_peaks_that_do_not_pay_say_so() -> None:
+    measured = replace(CAPS, mean_wait=240, worst_overlap=5 * GIB)
+    assert comparison(CAPS, measured, SETUP) == (
+        "By measured peaks, 200 jobs would have waited 4 min on average instead of 2 min (100 % more), with at most 4 "
+        "running at once, and the last would have ended after 2 h, as by their limits. None would have used more than "
+        "was reserved for it. Up to 5 GiB would have been in use at once, beyond 4 GiB: some jobs would have been "
+        "stopped."
+    )
+
+
+def test_jobs_that_never_start_are_named() -> None:
+    said = comparison(replace(CAPS, never_started=3, mean_wait=0), CAPS, replace(SETUP, memory_max=None))
+    assert "2 min on average instead of 0 s, with" in said
+    assert "Never started, as they need more than there is: 3 by their limits, 0 by measured peaks" in said
+    assert "Up to 1 GiB would have been in use at once, without a memory budget." in said
+
+
+def test_the_share_is_of_the_jobs_that_started() -> None:
+    said = comparison(CAPS, replace(CAPS, never_started=150, under_predicted=1), SETUP)
+    assert "1 of them (2 %) would have used more" in said
+    assert "so all that started would have fitted." in said
+
+
+def test_a_budget_that_starts_nothing_is_said_first() -> None:
+    nothing = replace(CAPS, never_started=CAPS.jobs)
+    said = comparison(nothing, nothing, replace(SETUP, memory_max=256))
+    assert said == "No job would have started by measured peaks: each needs more than 256 bytes."
+
+
+def test_runs_killed_for_memory_qualify_what_peaks_say() -> None:
+    said = comparison(CAPS, CAPS, SETUP, killed=1)
+    assert "That is by recorded peaks; those of 1 run killed for memory may be too low." in said
