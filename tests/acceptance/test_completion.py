@@ -36,7 +36,7 @@ def test_the_script_is_produced(vq: Run, shell: str) -> None:
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_commands_and_options_are_completed(shell: str) -> None:
-    assert words(shell, "vq estimate-") == ["estimate-evaluate", "estimate-calibrate"]
+    assert words(shell, "vq estimate-") == ["estimate-evaluate", "estimate-calibrate", "estimate-collect"]
     assert words(shell, "vq dig") == ["digest"]
     assert "--version" in words(shell, "vq --v")
     assert words(shell, "vq estimate --mem") == ["--memory-mb"]
@@ -66,4 +66,4 @@ def test_bash_completes(vq: Run, tmp_path: Path) -> None:
         check=False,
         env={**os.environ, "PATH": path},
     )
-    assert done.stdout.split() == ["estimate-evaluate", "estimate-calibrate"], done.stderr
+    assert done.stdout.split() == ["estimate-evaluate", "estimate-calibrate", "estimate-collect"], done.stderr

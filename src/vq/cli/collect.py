@@ -17,7 +17,7 @@ from vq.cli.output import Output
 
 \b
   vq estimate-collect training-2026-10 --hardware-class class-a
-  vq estimate-collect held-out --hardware-class class-a --set-id held-out-2026-11"""
+  vq estimate-collect held-out --hardware-class class-a --set-id held-out-2"""
 )
 @click.argument("out", metavar="OUT_DIR", type=click.Path())
 @click.option(
@@ -32,7 +32,7 @@ from vq.cli.output import Output
 @json_option
 @quiet_option
 def estimate_collect(out: str, label: str, set_id: str | None, as_json: bool, quiet: bool) -> None:  # noqa: FBT001
-    """Collect every ended job with an estimate into OUT_DIR, as a set for `vq estimate-evaluate`.
+    """Make a set in OUT_DIR of every ended job with an estimate, for `vq estimate-evaluate`.
 
     OUT_DIR must be absent or empty, and is written whole or not at all. Collect once the set is frozen: jobs chosen
     by looking at their results are not held out.

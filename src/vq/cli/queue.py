@@ -53,8 +53,9 @@ _HOME_AND_CLEAR = "\033[H\033[J"
     "--state",
     "states",
     multiple=True,
+    metavar="STATE",
     type=click.Choice([state.value for state in State], case_sensitive=False),
-    help="In this state.",
+    help="In this state, such as pending, running or failed (repeatable).",
 )
 @click.option("--name", metavar="TEXT", help="Of this name.")
 @click.option("--tag", metavar="TEXT", help="With this tag.")

@@ -25,9 +25,10 @@ from vq.cli.submitting import WithCommand, job_options, progress_line, read_requ
   vq submit -- sleep 60
   vq submit -d . --cpus 4 --mem-mb 8000 --time 90 -- python calculation.py
   vq submit job.sh first-argument
-  vq submit --here --name sweep --array 20%4 -- sh -c 'run case-$VQ_ARRAY_INDEX'
+  vq submit --here --array 20%4 -- sh -c 'run case-$VQ_ARRAY_INDEX'
   vq submit --from-file jobs.txt --tag batch-7
-  vq submit -d . --estimate calibrated.json --mem-from-estimate -- python calculation.py""",
+  vq submit -d . --estimate calibrated.json --mem-from-estimate \\
+      -- python calculation.py""",
 )
 @job_options
 @click.option("--idempotency-key", metavar="KEY", help="Submit once only under this key.")
