@@ -29,7 +29,7 @@ from vq.jobs.record import Job
 from vq.store.advancing import Happened, advance_jobs
 from vq.store.connection import Store
 from vq.store.jobs import active, array_at_once, environment, submitted_after
-from vq.store.requests import Waiting, waiting_requests
+from vq.store.requests import MOST_AT_ONCE, Waiting, waiting_requests
 from vq.store.settings import is_draining
 
 TICK_SECONDS = 1.0
@@ -66,6 +66,7 @@ class Daemon:
         self._clock_ms = clock_ms
         self._latest: str | None = None
         self._seen_version: int | None = None
+        self._is_behind = False
         self._draining = False
         self._next_tick = 0.0
         self._next_due_ms: int | None = None
@@ -106,7 +107,8 @@ class Daemon:
             self._next_tick = time.monotonic() + (CLOSE_SECONDS if parts.admission.is_close else TICK_SECONDS)
             self._look = True
         if happened or requests:
-            self._advance(happened, requests, now_ms)
+            # A kill that is not read yet may be of the very job that would start.
+            self._advance(happened, requests, None if self._is_behind else now_ms)
         elif self._look or (self._next_due_ms is not None and now_ms >= self._next_due_ms):
             starts = self._starts(now_ms)
             if starts:
@@ -128,7 +130,8 @@ class Daemon:
         if new:
             self._latest = new[-1].id
         self._draining = is_draining(parts.store)
-        self._seen_version = version
+        self._is_behind = len(requests) == MOST_AT_ONCE
+        self._seen_version = None if self._is_behind else version
         self._look = True
         return requests
 

@@ -8,7 +8,7 @@
 | OOM_KILLED by its own limit | oom_killed, own_cap, hit_cap |
 | OOM_KILLED by the host | oom_killed; own_cap and hit_cap false |
 
-The peak is what the whole job held without page cache; the largest process (`ru_maxrss`) where no sample was taken;
+The peak is what the whole job held without page cache; the largest process (`ru_maxrss`) where no sample met it;
 the kernel's mark, page cache included, where only that is known. A peak that is not known at all is 0 with
 `page_cache`, because readers of the history ignore such a row's peak whole.
 """
@@ -91,7 +91,7 @@ def history_row(job: Job, caps: Caps) -> HistoryRow:
 
 def _peak(usage: Mapping[str, Any]) -> tuple[int, bool]:
     sampled, process_kb, kernel = (usage.get(key) for key in ("job_peak_bytes", "peak_rss_kb", "cgroup_peak_bytes"))
-    if sampled is not None:
+    if sampled:
         return sampled, False
     if process_kb is not None:
         return process_kb * _KIB, False

@@ -24,6 +24,10 @@ _KINDS: dict[str, type[Request]] = {"kill": KillRequested, "pause": Paused, "res
 _NAMES = {kind: name for name, kind in _KINDS.items()}
 
 
+MOST_AT_ONCE = 1000
+"""So many requests are read in one turn of the daemon."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Posted:
     """The jobs that something was recorded for, and those whose state does not take it, with their states."""
@@ -61,7 +65,7 @@ def post(store: Store, identifiers: Sequence[str], request: Request) -> Posted:
     return Posted(recorded=tuple(recorded), refused=tuple(refused))
 
 
-def waiting_requests(store: Store, limit: int = 1000) -> list[Waiting]:
+def waiting_requests(store: Store, limit: int = MOST_AT_ONCE) -> list[Waiting]:
     """The first requests that the daemon has not answered, in the order they were made."""
     with store.reading() as connection:
         rows = connection.execute(

@@ -11,6 +11,7 @@ from daemons import Queue, python
 from vq.jobs.events import Edited, KillRequested, Paused, Resumed
 from vq.jobs.record import Dependency, Need, Reserve, State
 from vq.store.jobs import hooks_due
+from vq.store.requests import MOST_AT_ONCE
 from vq.store.settings import set_draining
 
 SLEEP = ["sleep", "600"]
@@ -116,6 +117,16 @@ def test_a_draining_queue_starts_nothing_and_lets_what_runs_go_on(plain: Queue) 
     assert plain.state(waiting) is State.PENDING
     set_draining(plain.store, draining=False)
     assert plain.end(waiting).state is State.COMPLETED
+
+
+def test_kills_of_many_are_all_read_before_anything_starts(plain: Queue) -> None:
+    set_draining(plain.store, draining=True)
+    waiting = plain.submit(*([SLEEP] * (2 * MOST_AT_ONCE + 1)))
+    for identifier in waiting:
+        plain.ask(identifier, KillRequested(at_ms=0))
+    set_draining(plain.store, draining=False)
+    plain.until(lambda: plain.state(waiting[-1]).ended, "the last kill is read")
+    assert {plain.job(identifier).life.attempt for identifier in waiting} == {0}
 
 
 def test_a_higher_priority_goes_first(plain: Queue, tmp_path: Path) -> None:

@@ -408,6 +408,7 @@ def test_an_interrupted_run_has_a_row_that_says_nothing_of_memory() -> None:
     [
         ({"job_peak_bytes": 5, "peak_rss_kb": 1, "cgroup_peak_bytes": 9}, (5, False)),
         ({"job_peak_bytes": None, "peak_rss_kb": 1, "cgroup_peak_bytes": 9}, (1024, False)),
+        ({"job_peak_bytes": 0, "peak_rss_kb": 1, "cgroup_peak_bytes": 9}, (1024, False)),
         ({"cgroup_peak_bytes": 9}, (9, True)),
         (None, (0, True)),
     ],
