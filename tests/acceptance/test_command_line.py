@@ -28,7 +28,7 @@ from support.documents import (
     write_set,
 )
 from vq.cli import run
-from vq.cli.commands import COMMANDS
+from vq.cli.commands import COMMANDS, SECTIONS
 from vq.errors import UsageError
 
 
@@ -132,6 +132,10 @@ def test_without_arguments_the_help_is_shown(vq: Run) -> None:
     result = vq()
     assert (result.status, result.out) == (2, "")
     assert result.err == vq("--help").out
+
+
+def test_each_command_stands_in_one_section() -> None:
+    assert sorted(name for names in SECTIONS.values() for name in names) == sorted(COMMANDS)
 
 
 def test_the_table_of_commands_says_what_the_commands_say(vq: Run) -> None:

@@ -49,6 +49,17 @@ COMMANDS = {
 }
 
 
+SECTIONS = {
+    "Jobs": ("submit", "run", "wait", "kill", "pause", "resume", "edit", "resubmit", "fetch", "purge"),
+    "What jobs do": ("queue", "status", "explain", "logs", "usage"),
+    "The queue and its host": ("daemon", "host", "doctor", "config"),
+    "Estimates": ("estimate", "estimate-collect", "estimate-evaluate", "estimate-calibrate", "digest"),
+    "What runs tell": ("history", "predict", "simulate", "advise"),
+    "Shell": ("completion",),
+}
+"""The commands as `vq --help` lists them; each stands in one section."""
+
+
 class Commands(click.Group):
     """The group `vq`: lists its commands from the table, loads one when it is called."""
 
@@ -83,8 +94,9 @@ class Commands(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The section of `vq --help` that lists the commands, without loading any."""
         del ctx
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
+        for title, names in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, COMMANDS[name].summary) for name in names])
 
 
 def _print_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's callback
