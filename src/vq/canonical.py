@@ -128,6 +128,8 @@ def _written_alike(value: Any) -> bool:
     """
     for item in value.values() if type(value) is dict else value if type(value) in (list, tuple) else (value,):
         kind = type(item)
+        if kind is str or item is None:
+            continue
         if kind is float:
             if not (_LEAST_ALIKE <= abs(item) < _FIRST_UNLIKE) or item.is_integer():
                 return False

@@ -5,6 +5,7 @@ These functions start no process, open no socket and read neither the queue's st
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -55,10 +56,22 @@ def calibrate_set(path: str, min_cases: int, watch: Watch, *, job_wide: bool) ->
 @contextmanager
 def _opened(path: str) -> Iterator[tuple[EvaluationSet, Folder]]:
     """The set in a file and the folder below which its receipts are; what goes wrong inside names the file."""
-    with placed(path):
+    with placed(path), _uncollected():
         evaluation_set = read_set(parse(read_file(path, MOST_BYTES)))
         with Folder(os.path.dirname(path) or ".") as folder:
             yield evaluation_set, folder
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Cyclic garbage is not looked for meanwhile: records hold none, and each look would visit all there are so far."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _observe(folder: Folder, cases: Iterable[Case]) -> Iterator[Observation]:

@@ -96,7 +96,8 @@ def make_receipt(
         raise BadDataError(f'no contradiction of the program\'s own scope, "{scope}"', path=("memory_scope",))
     memory = _memory(estimate, scope, memory_mb)
     lower, upper_bound = estimate.runtime_seconds or (None, None)
-    digest_of_inputs = _input_digest(evidence.sha256 if evidence else None, inputs, estimate.source.sha256)
+    listed = [[file.path, file.bytes, file.sha256] for file in inputs]
+    digest_of_inputs = _input_digest(evidence.sha256 if evidence else None, listed, estimate.source.sha256)
     document: dict[str, Any] = {
         "schema_name": SCHEMA,
         "estimator": estimate.estimator,
@@ -158,9 +159,9 @@ def _unknown(document: dict[str, Any], unknown_features: frozenset[str]) -> list
     return [*names, "scratch_bytes", "cpu_layouts"]
 
 
-def _input_digest(evidence: str | None, inputs: Sequence[InputFile], manifest: str) -> str:
-    listed = [[file.path, file.bytes, file.sha256] for file in inputs]
-    return digest({"evidence": evidence, "inputs": listed, "manifest": manifest})
+def _input_digest(evidence: str | None, inputs: list[list[Any]], manifest: str) -> str:
+    """The digest of all that an estimate rests on; each input as path, bytes and sha256."""
+    return digest({"evidence": evidence, "inputs": inputs, "manifest": manifest})
 
 
 _FEATURE_NAME = matching(r"[a-z0-9_]{1,48}", "a feature name of 1 to 48 of a-z 0-9 _")
@@ -241,7 +242,7 @@ def read_receipt(document: dict[str, Any], path: Path = ()) -> Receipt:
     _check_features(document, (*path, "features"))
     _check_memory(document, path)
     interval = _interval(document["runtime"], (*path, "runtime"))
-    inputs = [InputFile(**file) for file in document["inputs"]]
+    inputs = [[file["path"], file["bytes"], file["sha256"]] for file in document["inputs"]]
     expected = _input_digest(evidence.get("sha256"), inputs, document["manifest"]["sha256"])
     if document["input_digest"] != expected:
         raise BadDataError(

@@ -67,19 +67,24 @@ class Folder:
 
         A path comes from a document and names the same UTF-8 bytes whatever the locale says of file names.
         """
+        try:
+            return _read_and_close(self._opened(relative), limit)
+        except (FileError, OSError):
+            with reasons(f"{self.path}/{relative}" if self.path != "." else relative):
+                raise
+
+    def _opened(self, relative: str) -> int:
         with_folder, slash, name = relative.rpartition("/")
-        with reasons(f"{self.path}/{relative}" if self.path != "." else relative):
-            if name in _NO_NAME or "\0" in relative:
-                raise FileError(_RELATIVE)
-            try:
-                descriptor = self._open(with_folder if slash else None, name)
-            except OSError as error:
-                if error.errno not in _TOO_MANY or not self._folders:
-                    raise
-                # This process may hold fewer open than usual: those kept for speed go first.
-                self._close_folders()
-                descriptor = self._open(with_folder if slash else None, name)
-            return _read_and_close(descriptor, limit)
+        if name in _NO_NAME or "\0" in relative:
+            raise FileError(_RELATIVE)
+        try:
+            return self._open(with_folder if slash else None, name)
+        except OSError as error:
+            if error.errno not in _TOO_MANY or not self._folders:
+                raise
+            # This process may hold fewer open than usual: those kept for speed go first.
+            self._close_folders()
+            return self._open(with_folder if slash else None, name)
 
     def _open(self, folder: str | None, name: str) -> int:
         within = self._root if folder is None else self._folder(folder)
