@@ -193,6 +193,7 @@ def label(most: int) -> Kind:
 
 
 HARDWARE_CLASS = label(64)
+ANY_OBJECT = Kind("an object", lambda v: type(v) is dict)
 NULL = Kind("null", lambda v: v is None)
 BOOLEAN = Kind("true or false", lambda v: type(v) is bool)
 BOOLEAN_OR_NULL = Kind("true, false or null", lambda v: v is None or type(v) is bool)

@@ -16,13 +16,12 @@ from vq.admission.history import Run
 from vq.admission.replay import Caps, Profile, Replay, Setup, Started
 from vq.admission.rules import CpuAdmission, Dispatch, Policy
 from vq.errors import BadDataError
-from vq.shapes import Kind, Record, integer, one_of
+from vq.shapes import ANY_OBJECT, Record, integer, one_of
 
 MARGIN = 15
 MIN_JOBS = 10
 
 _MOST_CPUS = 1_000_000
-_OBJECT = Kind("an object", lambda value: type(value) is dict)
 _SLOTS = integer(0, null=True)
 _PROFILE = Record({"memory": integer(0), "cpus": integer(0, _MOST_CPUS)}, {"slots": _SLOTS})
 _SETUP = Record(
@@ -30,10 +29,10 @@ _SETUP = Record(
     {
         "margin": integer(0, 10_000),
         "min_jobs": integer(1, 1_000_000),
-        "profiles": _OBJECT,
+        "profiles": ANY_OBJECT,
         "memory_max": integer(0, null=True),
         "cpu_budget": integer(0, null=True),
-        "slots": _OBJECT,
+        "slots": ANY_OBJECT,
         "mirror": integer(0),
         "caps": one_of(caps.value for caps in Caps),
         "dispatch": one_of(dispatch.value for dispatch in Dispatch),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vq.config.keys import KEYS, PROFILE_KEYS
-from vq.shapes import Kind, Record, one_of, text
+from vq.shapes import ANY_OBJECT, Record, one_of, text
 
 _WITH_UNITS = {
     "host.memory_max": "memory_max_bytes",
@@ -17,8 +17,7 @@ _WITH_UNITS = {
 }
 
 _SOURCE = Record({"kind": one_of(("flag", "environment", "file", "default")), "where": text(null=True)})
-_ANY_OBJECT = Kind("an object", lambda v: type(v) is dict)
-_STORED = Record({"values": _ANY_OBJECT, "sources": _ANY_OBJECT})
+_STORED = Record({"values": ANY_OBJECT, "sources": ANY_OBJECT})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

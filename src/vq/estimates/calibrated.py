@@ -12,12 +12,21 @@ from vq.estimates.cases import identity_of
 from vq.estimates.evaluation import calibrated_peak, calibrated_upper
 from vq.estimates.program import Number
 from vq.estimates.receipt import Receipt, read_receipt
-from vq.shapes import BOOLEAN_OR_NULL, HARDWARE_CLASS, SHA256, Kind, Record, constant, integer, number, one_of
+from vq.shapes import (
+    ANY_OBJECT,
+    BOOLEAN_OR_NULL,
+    HARDWARE_CLASS,
+    SHA256,
+    Record,
+    constant,
+    integer,
+    number,
+    one_of,
+)
 
 SCHEMA = "vq.calibrated-estimate/1"
 MOST_BYTES = 256 * 1024
 
-_ANY_OBJECT = Kind("an object", lambda v: type(v) is dict)
 
 _RUNTIME_KEYS = {
     "runtime_status": STATUS,
@@ -29,7 +38,7 @@ _RUNTIME_KEYS = {
 _SHAPE = Record(
     {
         "schema_name": constant(SCHEMA),
-        "estimate": _ANY_OBJECT,
+        "estimate": ANY_OBJECT,
         "estimate_sha256": SHA256,
         "calibration": Record({"calibration_id": SHA256, "method": METHOD, "training_set": TRAINING_SET}),
         "hardware_class": HARDWARE_CLASS,

@@ -17,6 +17,7 @@ from vq.estimates import manifest as vibe_qc
 from vq.estimates.evidence import RECORDED, Evidence, refuse_contradiction
 from vq.estimates.program import SCOPES, UNSPECIFIED, Feature, Number, ProgramEstimate, Scope, upper
 from vq.shapes import (
+    ANY_OBJECT,
     LARGEST,
     NULL,
     SHA256,
@@ -187,7 +188,6 @@ _FEATURES_OF_KNOWN = {
 
 _BYTES = integer(1)
 _BYTES_OR_NULL = integer(1, null=True)
-_ANY_OBJECT = Kind("an object", lambda v: type(v) is dict)
 
 _SHAPE = Record(
     {
@@ -195,7 +195,7 @@ _SHAPE = Record(
         "estimator": ESTIMATOR,
         "program": text(least=1),
         "program_version": text(null=True, least=1),
-        "features": _ANY_OBJECT,
+        "features": ANY_OBJECT,
         "evidence": RECORDED,
         "manifest": Record({"sha256": SHA256, "bytes": _BYTES}),
         "inputs": Listing(
