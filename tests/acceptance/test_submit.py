@@ -134,6 +134,15 @@ def test_a_list_is_refused_at_the_line_that_is_wrong(queue: Queue) -> None:
     queue.refused("submit", "--from-file", "list", status=1)
 
 
+def test_a_list_comes_on_standard_input(queue: Queue) -> None:
+    assert queue.run("submit", "--from-file", "-", stdin="true\necho 'a b'\n").stdout.split() == ["a1", "a2"]
+    assert queue.status("a2")["command"] == ["echo", "a b"]
+    ended = queue.run("submit", "--from-file", "-", stdin="true\necho 'open\n")
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr.startswith("vq: error: standard input:2: ")
+    assert queue.run("submit", "--from-file", "-", stdin="").returncode == 1
+
+
 def test_the_environment_is_kept_apart_and_shown_when_asked_for(queue: Queue) -> None:
     queue.run("submit", "--env", "A=1", "--", "true", MARK="x", VQ_ATTEMPT="of another job")
     queue.ok("submit", "--clean-env", "--env", "A=2", "--", "true")
