@@ -13,7 +13,7 @@ _SIZE = r"(?P<number>[0-9]{1,18})(?:(?P<unit>[MGT]?)(?:(?<=[MGT])i?B)?)"
 _MIB = {"": 1, "M": 1, "G": 1024, "T": 1024**2}
 
 
-class Mebibytes(click.ParamType):
+class Mebibytes(click.ParamType[int]):
     """A memory limit as a whole number of MiB; of a size with a unit, the refusal says how many those are."""
 
     name = "mebibytes"
