@@ -40,11 +40,11 @@ def read_molecule(path: str) -> Molecule:
     words = lines[1].split() if len(lines) > 1 else []
     if not words or not words[0].startswith("basis="):
         raise ValueError(f"{path}: line 2: expected basis=NAME at its beginning")
-    atoms = []
+    atoms: list[tuple[str, tuple[float, ...]]] = []
     for number, line in enumerate(lines[2:], start=3):
         symbol, *places = line.split() or [""]
         try:
-            place = tuple(float(word) for word in places)
+            place = tuple(map(float, places))
         except ValueError:
             place = ()
         if not symbol.isalpha() or len(place) != 3:  # noqa: PLR2004 - x, y and z
@@ -73,7 +73,7 @@ def version() -> str:
 
 def manifest(molecule: Molecule, functions: int) -> str:
     """The manifest of a dry run, as text."""
-    return f'''# A dry run of scf.py, in the form of a vibe-qc system manifest. Nothing has been calculated.
+    return f"""# A dry run of scf.py, in the form of a vibe-qc system manifest. Nothing has been calculated.
 
 [vibeqc]
 version        = "{version()}"
@@ -95,7 +95,7 @@ options_digest = "{sha256(SETTINGS.encode()).hexdigest()[:12]}"
 
 [outputs]
 status         = "dry_run"
-'''
+"""
 
 
 def features(functions: int) -> str:
