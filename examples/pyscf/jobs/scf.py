@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import platform
 import sys
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -59,6 +60,9 @@ def read_molecule(path: str) -> Molecule:
 def in_pyscf(molecule: Molecule) -> Any:
     """PySCF's own object for a molecule. PySCF is loaded here, with one thread, since that takes a second."""
     os.environ.update(dict.fromkeys(THREADS, "1"))
+    # h5py, which PySCF loads, asks for the name of the processor, and Python runs `uname -p` to find it. Of a job with
+    # a second process, however small, nobody can say that its largest was all of it. So the answer is put there first.
+    vars(platform.uname())["processor"] = ""
     from pyscf import gto  # noqa: PLC0415
 
     return gto.M(atom=molecule.atoms, basis=molecule.basis, verbose=0)
