@@ -22,7 +22,8 @@ from typing import Any, NamedTuple
 
 from formula import FORMULA, peak_bytes
 
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYSCF_TMPDIR": os.curdir}
+"""One thread, as the manifest says; and what a killed run leaves lies in its own folder."""
 SETTINGS = "RHF, integrals in memory, initial guess minao, energy to 1e-9 hartree, 1 thread"
 
 
@@ -58,8 +59,8 @@ def read_molecule(path: str) -> Molecule:
 
 
 def in_pyscf(molecule: Molecule) -> Any:
-    """PySCF's own object for a molecule. PySCF is loaded here, with one thread, since that takes a second."""
-    os.environ.update(dict.fromkeys(THREADS, "1"))
+    """PySCF's own object for a molecule. PySCF is loaded here, since that takes a second."""
+    os.environ.update(ENVIRONMENT)
     # h5py, which PySCF loads, asks for the name of the processor, and Python runs `uname -p` to find it. Of a job with
     # a second process, however small, nobody can say that its largest was all of it. So the answer is put there first.
     vars(platform.uname())["processor"] = ""
