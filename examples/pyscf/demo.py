@@ -225,7 +225,7 @@ def main(arguments: Sequence[str]) -> int:
         print(__doc__)
         return 2
     if importlib.util.find_spec("pyscf") is None:
-        print("demo: error: PySCF is missing; run: make demo, or pip install 'vq[pyscf]'", file=sys.stderr)
+        print("demo: error: PySCF is missing; run: make setup, or pip install -e '.[pyscf]'", file=sys.stderr)
         return 1
     out = os.path.abspath(arguments[0]) if arguments else os.path.join("demo-out", "pyscf")
     os.chdir(REPOSITORY)

@@ -158,7 +158,7 @@ def test_the_demonstration_runs_the_whole_loop(tmp_path: Path) -> None:
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert (out / "mine").read_text() == "kept"
     assert os.listdir(tmp_path / "temporary") == [], "its queue has ended with it"
-    page = ended.stdout.replace(str(out), "demo-out/pyscf").splitlines()
+    page = ended.stdout.replace(str(out), "demo-out/pyscf").replace(str(tmp_path / "temporary"), "queue").splitlines()
     assert [line for line in page if len(line) > 80] == []
     assert "$ vq daemon stop\ndaemon stopped" in ended.stdout
     report, calibration = load(out / "held-out.json"), load(out / "calibration.json")
