@@ -18,7 +18,7 @@ from vq.estimates.calibrated import apply_calibration, read_estimate
 from vq.estimates.calibration import read_calibration
 from vq.estimates.cases import read_set
 from vq.estimates.evidence import read_evidence
-from vq.estimates.manifest import read_manifest
+from vq.estimates.programs.vibe_qc import read_manifest
 from vq.estimates.receipt import InputFile, make_receipt
 
 SHA = documents.SHA
