@@ -317,13 +317,16 @@ def _sites(cell: Cell, repeats: tuple[int, int, int]) -> list[Site]:
 
 
 def write(out: str, calculations: Sequence[Calculation]) -> None:
-    """Write each input to `OUT/NAME/pw.in`; one that stands there already is left as it is."""
+    """Write each input to `OUT/NAME/pw.in`; raises `FileExistsError` where another one stands there."""
     for calculation in calculations:
         path = os.path.join(out, calculation.name, "pw.in")
         os.makedirs(os.path.dirname(path), exist_ok=True)
         if not os.path.exists(path):
             with open(path, "w", encoding="ascii") as file:
                 file.write(text(calculation))
+        with open(path, encoding="ascii") as file:
+            if file.read() != text(calculation):
+                raise FileExistsError(f"{path} holds another input: remove {out}, or name another folder")
 
 
 if __name__ == "__main__":

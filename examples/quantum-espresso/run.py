@@ -32,6 +32,9 @@ PACKAGES = ("quantum-espresso", "quantum-espresso-data")
 DRY_RUN_STATUS = 255
 LIMITED = "limited"
 
+GUESS_MB = "2048"
+"""The limit of a run that nothing is known of: the operator's guess, enough for all of them."""
+
 METHOD, MARGIN = "offset", "10"
 """The calibration that the limits come from, chosen before anything was measured."""
 
@@ -74,7 +77,9 @@ class Example:
         for calculation in self.calculations:
             self._dry_run(calculation)
         for name in SETS:
-            self._measure(name, [c for c in self.calculations if c.set_name == name], "receipt.json")
+            self._measure(
+                name, [c for c in self.calculations if c.set_name == name], "receipt.json", "--mem-mb", GUESS_MB
+            )
         self._calibrate()
         held_out = [c for c in self.calculations if c.set_name == SETS[1]]
         for calculation in held_out:
