@@ -10,6 +10,7 @@ import click
 from vq.actions.estimate import AUTO, DEFAULT, Request, apply
 from vq.actions.estimate import estimate as make_estimate
 from vq.canonical import pretty
+from vq.cli.corrections import long
 from vq.cli.options import PATH, hardware_class, json_option, quiet_option
 from vq.cli.output import Output, note, warn
 from vq.estimates.programs import PROGRAMS
@@ -179,17 +180,17 @@ def _bytes(size: int) -> str:
 
 def _calibrated_fields(document: dict[str, Any]) -> list[tuple[str, str]]:
     if document["status"] == "calibrated":
-        memory = f"{_bytes(document['calibrated_peak_bytes'])}, {_source(document, '')}"
+        memory = f"{_bytes(document['calibrated_peak_bytes'])}, {long(document)}"
     else:
         memory = f"none: {_REASONS[document['reason']]}"
     if document["runtime_status"] == "calibrated":
-        runtime = f"at most {document['calibrated_runtime_upper_seconds']} s, {_source(document, 'runtime_')}"
+        runtime = f"at most {document['calibrated_runtime_upper_seconds']} s, {_runtime_source(document)}"
     else:
         runtime = f"none: {_REASONS[document['runtime_reason']]}"
     return [("Calibrated memory", memory), ("Calibrated runtime", runtime)]
 
 
-def _source(document: dict[str, Any], part: str) -> str:
-    at_least = "at least " if document[f"{part}multiplier_is_lower_bound"] else ""
+def _runtime_source(document: dict[str, Any]) -> str:
+    at_least = "at least " if document["runtime_multiplier_is_lower_bound"] else ""
     training = document["calibration"]["training_set"]["set_id"]
-    return f"the figure x {at_least}{document[f'{part}multiplier']}, the worst ratio in {training}"
+    return f"the figure x {at_least}{document['runtime_multiplier']}, the worst ratio in {training}"
