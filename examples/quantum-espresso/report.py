@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from statistics import median
-from typing import Any
+from typing import Any, Literal
 
 from materials import CALCULATIONS, MATERIALS, SETS, Calculation, set_of, text
 
@@ -33,7 +33,7 @@ WIDTH = 120
 LIMITED = "limited"
 PAGE = os.path.join("explanation", "quantum-espresso.md")
 PICTURES = {"factor": "quantum-espresso-factor.svg", "offset + 10 %": "quantum-espresso-offset.svg"}
-METHODS: Mapping[str, tuple[str, int | None]] = {
+METHODS: Mapping[str, tuple[Literal["factor", "offset"], int | None]] = {
     "factor": ("factor", None),
     "factor + 10 %": ("factor", 10),
     "offset": ("offset", None),
