@@ -156,7 +156,7 @@ def one_calibrated_estimate(demo: Demo) -> None:
     """Step 4: the calibration applied to a held-out receipt, and to a program that it does not speak of."""
     heading("4. One calibrated estimate")
     paragraph(
-        """vq estimate reads vibe-qc manifests, and the calibration knows only VASP. So it says that it has nothing to
+        """This manifest is one of vibe-qc, and the calibration knows only VASP. So it says that it has nothing to
         offer, rather than lend a factor from one program to another:"""
     )
     calibration = demo.path(_CALIBRATION)

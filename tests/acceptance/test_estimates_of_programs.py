@@ -8,7 +8,7 @@ import pytest
 
 from support.command import Run
 from support.documents import MANIFEST, write_json
-from support.outputs import pwscf
+from support.outputs import outcar, pwscf
 from vq.estimates.programs import PROGRAMS
 
 QE = ("--program", "quantum-espresso")
@@ -19,6 +19,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with a manifest, an output of pw.x and evidence."""
     (tmp_path / "m.system").write_text(MANIFEST)
     (tmp_path / "pw.out").write_bytes(pwscf())
+    (tmp_path / "OUTCAR").write_bytes(outcar())
     write_json(tmp_path / "job.json", {"schema_version": 1, "mpi_ranks": 1, "memory_scope": "job"})
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -27,6 +28,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_program_may_be_named_or_recognised(here: Path, vq: Run) -> None:
     for name, option, words in (
         ("pw.out", "quantum-espresso", "Program PWSCF v.6.7MaX"),
+        ("OUTCAR", "vasp", "vasp.6.3.0"),
         ("m.system", "vibe-qc", "[vibeqc]"),
     ):
         named = vq("estimate", name, "--program", option, "--json")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
 import shutil
 import subprocess
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from vq.errors import BadDataError
 from vq.estimates.program import ProgramEstimate
 from vq.estimates.programs.quantum_espresso import read_output
 
@@ -57,3 +61,32 @@ def test_a_dry_run_and_a_finished_run_say_the_same(tmp_path: Path) -> None:
     assert dry.predicted_peak_bytes == finished.predicted_peak_bytes == dry.job_peak_bytes
     known = ("atoms", "bands", "ecutwfc_ry", "ecutrho_ry", "kpoints", "mpi_ranks", "functional")
     assert [dry.features[name] for name in known] == [2, 4, 12.0, 48.0, 3, 1, "SLA PZ NOGX NOGC"]
+
+
+EXAMPLES = Path("/usr/share/doc/quantum-espresso/examples")
+
+
+def reference_outputs() -> Iterator[bytes]:
+    """What pw.x of versions 4 to 6.6 printed, as the distribution's examples show it."""
+    for path in sorted(EXAMPLES.rglob("*")):
+        if path.is_file():
+            data = path.read_bytes()
+            data = gzip.decompress(data) if path.suffix == ".gz" else data
+            if b"Program PWSCF v" in data:
+                yield data
+
+
+@pytest.mark.skipif(not EXAMPLES.is_dir(), reason="the examples of quantum-espresso are not installed")
+def test_every_reference_output_with_an_estimate_is_read() -> None:
+    versions = Counter[str]()
+    for data in reference_outputs():
+        if b"JOB DONE." in data and b"Estimated max dynamical RAM" in data:
+            estimate = read_output(data)
+            versions[str(estimate.program_version).split()[0]] += 1
+            assert estimate.unknown_features <= {"threads_per_rank"}
+            assert estimate.job_peak_bytes is not None
+        else:
+            with pytest.raises(BadDataError, match=r"cut off|print none"):
+                read_output(data)
+    assert versions["6.0"] > 100
+    assert len(versions) > 5

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from support import documents, mutations
 from support.documents import MANIFEST
-from support.outputs import pwscf_finished, pwscf_of
+from support.outputs import outcar, pwscf_finished, pwscf_of
 from support.strategies import calibrations, features, json_values, manifests, receipts, sets, usages
 from vq.canonical import digest, parse
 from vq.errors import VqError
@@ -131,7 +131,12 @@ def test_manifests_with_lines_changed(data: st.DataObject, manifest: str) -> Non
     feed(b"\n".join(lines))
 
 
-OUTPUTS = [pwscf_finished(), pwscf_of(2, ["Estimated max dynamical RAM per process > 2.54 MB"] * 2)]
+OUTPUTS = [
+    outcar(),
+    outcar(finished=True),
+    pwscf_finished(),
+    pwscf_of(2, ["Estimated max dynamical RAM per process > 2.54 MB"] * 2),
+]
 PRINTED = [b"*" * 12, b"1e9", b" MB", b"GB", b"kBytes", b"\xe9", b"\n", b"\r\n", b"9" * 40, b"0.00", b"-", b"=", b">"]
 
 

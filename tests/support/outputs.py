@@ -75,3 +75,69 @@ def pwscf_of(processes: int, lines: Sequence[str]) -> bytes:
         (PROCESSES, f"Parallel version (MPI), running on {processes:5} processors"),
         (ESTIMATE, "\n\n     ".join(lines)),
     )
+
+
+OUTCAR = """ vasp.6.3.0 20Jan22 (build Jan 01 2026 10:00:00) complex
+
+ executed on             LinuxIFC date 2026.01.01  10:00:00
+ running   16 mpi-ranks, with    2 threads/rank
+ distrk:  each k-point on   16 cores,    1 groups
+
+ INCAR:
+   SYSTEM = a name
+   ENCUT = 520
+   NSW = many
+   LHFCALC = .FALSE.
+
+   LCOMPAT=      F    compatible to vasp.4.4
+
+ Dimension of arrays:
+   k-points           NKPTS =     84   k-points in BZ     NKDIM =     84   number of bands    NBANDS=     24
+   number of dos      NEDOS =    301   number of ions     NIONS =      8
+
+ Startparameter for this run:
+   ISPIN  =      1    spin polarized calculation?
+   ENCUT  =  520.0 eV  38.22 Ry    6.18 a.u.  18.59 18.59 18.59*2*pi/ulx,y,z
+   NSW    =      0    number of steps for IOM
+   IALGO  =     68    algorithm
+   LHFCALC =     F    Hartree Fock is set to
+
+ k-points in units of 2pi/SCALE and weight: a mesh
+
+ total amount of memory used by VASP MPI-rank0    41513. kBytes
+=======================================================================
+
+   base      :      30000. kBytes
+   nonl-proj :        699. kBytes
+   fftplans  :       3956. kBytes
+   grid      :       6748. kBytes
+   one-center:          3. kBytes
+   wavefun   :        107. kBytes
+
+     INWAV:  cpu time      0.0000: real time      0.0001
+
+--------------------------------------- Iteration      1(   1)  ---------------------------------------
+"""
+"""A run that has begun."""
+
+ACCOUNTING = """
+ total amount of memory used by VASP MPI-rank0    50000. kBytes
+=======================================================================
+
+   base      :      50000. kBytes
+
+ General timing and accounting informations for this job:
+ ========================================================
+
+                         Elapsed time (sec):        4.234
+
+                   Maximum memory used (kb):      470384.
+                   Average memory used (kb):          N/A
+
+                 Voluntary context switches:         4416
+"""
+
+
+def outcar(*changes: tuple[str, str], finished: bool = False) -> bytes:
+    """The run that has begun, or its end too, with texts replaced, each of which must be there once."""
+    return pwscf(*changes, text=OUTCAR + (ACCOUNTING if finished else ""))

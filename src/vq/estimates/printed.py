@@ -1,7 +1,8 @@
 """What a program printed for people to read, taken up without trust: each thing once, and by the line that it is in.
 
 A value is looked for by the label that its line begins with. A label without the value that belongs behind it, or two
-lines that say different things, are refused; a label that is nowhere leaves the value unknown.
+lines that say different things, are refused; a label that is nowhere leaves the value unknown, and so do the asterisks
+that Fortran prints in place of a number too long for its field.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from vq.errors import BadDataError, shown
 _CONTROL = bytes(byte for byte in (*range(32), 127) if chr(byte) not in "\t\n\f\r")
 _GARBLED = re.compile(b"[" + re.escape(_CONTROL) + b"]")
 _GZIP = b"\x1f\x8b"
+_TOO_LONG = "***"
 
 
 class Line(NamedTuple):
@@ -80,11 +82,18 @@ class Printed:
         """The place where the line behind `line` begins."""
         return self._end(line.start) + 1
 
+    def below(self, line: Line) -> Line:
+        """The line below `line`; behind the last one it is empty and begins at the end of the text."""
+        start = self.after(line)
+        return self.line_at(start) if start < len(self.text) else Line(len(self.text), "")
+
     def value(self, label: str, pattern: str, expected: str, *, start: int = 0, end: int | None = None) -> str | None:
         """What `pattern` catches behind `label`, the same wherever it stands; None where no line has the label."""
         found: str | None = None
         for line in self.lines(label, start, end):
             match = re.fullmatch(pattern, line.words[len(label) :])
+            if match is None and _TOO_LONG in line.words:
+                continue
             if match is None:
                 raise self.refusal(line, f"{expected} behind {shown(label)}")
             if found not in (None, match[1]):

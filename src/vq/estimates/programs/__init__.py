@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from vq.estimates.program import Program
-from vq.estimates.programs import quantum_espresso, vibe_qc
+from vq.estimates.programs import quantum_espresso, vasp, vibe_qc
 
-PROGRAMS: Mapping[str, Program] = {program.name: program for program in (vibe_qc.PROGRAM, quantum_espresso.PROGRAM)}
+PROGRAMS: Mapping[str, Program] = {
+    program.name: program for program in (vibe_qc.PROGRAM, quantum_espresso.PROGRAM, vasp.PROGRAM)
+}
 """By the name that `--program` takes and that receipts give; the first is the default."""
 
 BY_ESTIMATOR: Mapping[str, Program] = {program.estimator: program for program in PROGRAMS.values()}

@@ -25,6 +25,7 @@ _ESTIMATOR = "quantum-espresso-pw/1"
 _MOST_BYTES = 64 * 1024 * 1024
 
 _HEADER = "Program PWSCF"
+_VERSION = rf"{_HEADER} +v\. ?([!-~]{{1,64}}(?: \(svn rev\. [!-~]{{1,64}}\))?)"
 _PER_PROCESS, _OF_ONE = "Estimated max", " dynamical RAM per process"
 _TOTAL, _OF_ALL = "Estimated total", "(?: allocated)? dynamical RAM"
 _END = "JOB DONE."
@@ -92,7 +93,7 @@ def _version(printed: Printed) -> str:
     headers = list(printed.lines(_HEADER))
     if not headers:
         raise BadDataError(f'a line "{_HEADER} v.…": the output of pw.x, from its beginning')
-    match = re.match(rf"{_HEADER}\s+v\.\s?([!-~]{{1,64}})\s+starts", headers[0].words)
+    match = re.match(_VERSION + r"\s+starts\s", headers[0].words)
     if match is None:
         raise printed.refusal(headers[0], f'"{_HEADER} v.VERSION starts on DATE"')
     if len(headers) > 1:
@@ -103,7 +104,7 @@ def _version(printed: Printed) -> str:
 def _estimates(printed: Printed) -> list[Line]:
     lines = list(printed.lines(_PER_PROCESS))
     if not lines:
-        raise BadDataError(f'a line "{_PER_PROCESS}{_OF_ONE} > …"; the first versions of pw.x 5 print none')
+        raise BadDataError(f'a line "{_PER_PROCESS}{_OF_ONE} > …"; older versions of pw.x print none')
     return lines
 
 
@@ -177,8 +178,8 @@ def _processes(printed: Printed, end: int) -> tuple[int | None, int | None]:
 
 
 def _recognise(data: bytes) -> str | None:
-    match = re.search(rb"^[ \t]*(Program PWSCF +v\.[!-~]{1,64})", data, re.MULTILINE)
-    return None if match is None else match[1].decode()
+    match = re.search(rf"^[ \t]*(?P<words>{_VERSION})".encode(), data, re.MULTILINE)
+    return None if match is None else match["words"].decode()
 
 
 _WHOLE = integer(1, null=True)

@@ -215,6 +215,8 @@ def test_threads_must_fit_the_cores() -> None:
         (("number of k points=     4  Fermi-Dirac smearing, width (Ry)=  0.0100", "number of k points=   112"),
          "kpoints", 112),
         (("     number of atoms/cell      =            8\n", ""), "atoms", None),
+        (("number of atoms/cell      =            8", "number of atoms/cell      =     ******"), "atoms", None),
+        ((PROCESSES, "Parallel version (MPI), running on ***** processors"), "mpi_ranks", None),
         (("     Dense  grid:     3143 G-vectors     FFT dimensions: (  24,  25,  27)\n", ""), "fft_grid", None),
         (("     kinetic-energy cutoff     =      20.5000  Ry\n", ""), "ecutwfc_ry", None),
         (("     charge density cutoff     =      82.0000  Ry\n", ""), "ecutrho_ry", None),
@@ -230,12 +232,11 @@ def test_features_of_versions(changes: tuple[str, str], name: str, value: Any) -
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("number of atoms/cell      =            8", "number of atoms/cell      =     ******"),
         ("number of atoms/cell      =            8", "number of atoms/cell      ="),
         ("number of Kohn-Sham states=           16", "number of Kohn-Sham states=           1.6"),
         ("charge density cutoff     =      82.0000  Ry", "charge density cutoff     =      82.0000  eV"),
         ("(  24,  25,  27)", "(  24,  25,"),
-        (PROCESSES, "Parallel version (MPI), running on ***** processors"),
+        (PROCESSES, "Parallel version (MPI), running on several processors"),
         ("Exchange-correlation= SLA  PZ   NOGX NOGC", "Exchange-correlation= " + "x" * 300),
         ("number of electrons       =        32.00", "number of atoms/cell      =            9"),
     ],
@@ -283,6 +284,13 @@ def test_figures_of_a_later_set_up_are_named_and_not_taken() -> None:
 def test_a_total_behind_a_later_figure_is_not_the_firsts() -> None:
     lines = (TWO[0], TWO[0].replace("2.54", "3.00"), "Estimated total dynamical RAM >       6.00 MB")
     assert read_output(pwscf_of(2, lines)).job_peak_bytes is None
+
+
+def test_a_version_with_its_revision() -> None:
+    for version in ("6.0 (svn rev. 13188M)", "6.2 (svn rev. 14022:14024M)", "7.6", " 5.4.0"):
+        data = pwscf((" v.6.7MaX", f" v.{version}"))
+        assert read_output(data).program_version == version.strip()
+        assert PROGRAM.recognise(data) == f"Program PWSCF v.{version}"
 
 
 def test_it_is_recognised_by_its_first_line() -> None:
