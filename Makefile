@@ -17,7 +17,7 @@ $(STAMP): pyproject.toml constraints.txt
 demo: $(STAMP)
 	@$(BIN)/python examples/vasp/demo.py
 
-# Real runs of Quantum ESPRESSO (half an hour on two cores; resumes when interrupted), and their report in docs.
+# Real runs of Quantum ESPRESSO (12 minutes of CPU time on two cores; resumes when interrupted), and their report in docs.
 QE_OUT ?= example-qe-out
 
 example-qe: $(STAMP)

@@ -16,7 +16,7 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from statistics import median
+from statistics import median, quantiles
 from typing import Any, Literal
 
 from materials import CALCULATIONS, MATERIALS, SETS, Calculation, set_of, text
@@ -261,16 +261,26 @@ def limits_sentence(held_out: Sequence[Run], limited: Sequence[Run]) -> str:
 
 
 def left_out_sentence(runs: Sequence[Run]) -> str:
-    """What the figure leaves out, as a difference and as a ratio."""
-    differences = [run.peak - run.figure for run in runs]
+    """What the figure leaves out, as a ratio and as a difference."""
+    by_difference = sorted(runs, key=lambda run: run.peak - run.figure)
+    differences = [run.peak - run.figure for run in by_difference]
     ratios = [run.peak / run.figure for run in runs]
     low = sum(difference > 0 for difference in differences)
+    quarter, middle, three_quarters = (mib(cut) for cut in quantiles(differences, n=4))
+    least, most = (
+        f"`{run.calculation.name}` ({mib(run.peak - run.figure)})" for run in by_difference[:: len(runs) - 1]
+    )
     return (
         f"The peak exceeded the figure in {low} of {len(runs)} runs. As a ratio, peak over figure goes from "
-        f"{min(ratios):.2f} to {max(ratios):.1f}, a factor of {max(ratios) / min(ratios):.0f} between runs of one "
-        f"program. As a difference it goes from {mib(min(differences))} to {mib(max(differences))} MiB, at the median "
-        f"{mib(median(differences))}, while the figures themselves go from {span(run.figure for run in runs)} MiB."
+        f"{min(ratios):.2f} to {max(ratios):.1f}. As a difference, it is {middle} MiB at the median, and between "
+        f"{quarter} and {three_quarters} MiB in the middle half of the runs, while the figures themselves go from "
+        f"{span(run.figure for run in runs)} MiB. The least was left out of {least}, the most of {most}."
     )
+
+
+def in_short(judged: Mapping[str, Sequence[Judged]]) -> str:
+    """The methods on the held-out set, a line each."""
+    return "\n".join(f"- {method}: {verdict(cases)}" for method, cases in judged.items())
 
 
 def corrections_table(fitted: Mapping[str, Document]) -> str:
@@ -307,7 +317,7 @@ class Evidence:
 def page(evidence: Evidence) -> str:
     """The page: `page.md` with every figure filled in."""
     receipt, case = evidence.training[0].receipt, evidence.training[0].case
-    minutes = sum(run.usage["wall_seconds"] for run in (*evidence.runs, *evidence.limited)) / 60
+    minutes = sum(run.usage["active_cpu_seconds"] for run in (*evidence.runs, *evidence.limited)) / 60
     longest = max(run.usage["active_cpu_seconds"] for run in evidence.runs)
     with open(os.path.join(os.path.dirname(__file__), "page.md"), encoding="utf-8") as file:
         template = file.read()
@@ -320,6 +330,7 @@ def page(evidence: Evidence) -> str:
         trained=len(evidence.training),
         longest=f"{longest:.0f}",
         minutes=f"{minutes:.0f}",
+        in_short=in_short(evidence.judged),
         materials_table=materials_table(evidence.runs),
         left_out=left_out_sentence(evidence.runs),
         corrections=corrections_table(evidence.fitted),
@@ -334,7 +345,7 @@ def page(evidence: Evidence) -> str:
         for_limits=FOR_LIMITS,
     )
     paragraphs = filled.rstrip().split("\n\n")
-    return "\n\n".join(part if part[0] in "#|!`" else textwrap.fill(part, WIDTH) for part in paragraphs) + "\n"
+    return "\n\n".join(part if part[0] in "#|!`-" else textwrap.fill(part, WIDTH) for part in paragraphs) + "\n"
 
 
 def main(arguments: Sequence[str]) -> int:
