@@ -18,7 +18,7 @@ KIB = 1024
 
 _LARGEST_MARGIN = 1000
 _MOST_OVERCOMMIT = 100
-_SIZE = re.compile(r"(?P<number>[0-9]{1,12})(?P<unit>[KMGT])")
+_SIZE = r"(?P<number>[0-9]{1,12})(?P<unit>[KMGT])"
 _SIZE_BYTES = {"K": KIB, "M": KIB**2, "G": KIB**3, "T": KIB**4}
 _OFF = "off"
 
@@ -40,7 +40,7 @@ class Key(NamedTuple):
 
 def size_bytes(written: str) -> int:
     """The bytes of a size such as `24G`; K, M, G and T are powers of 1024. Raises `UsageError`."""
-    found = _SIZE.fullmatch(written)
+    found = re.fullmatch(_SIZE, written)
     size = 0 if found is None else int(found["number"]) * _SIZE_BYTES[found["unit"]]
     if not 0 < size <= LARGEST:
         raise UsageError(f"{written!r} is no size", hint="write a whole number and K, M, G or T: 512M or 24G")

@@ -2,7 +2,7 @@
 
 While it starts, VASP prints `total amount of memory used by VASP MPI-rank0 … kBytes`, and below it what that is made
 of; at its end it prints the same again, then the time and memory that the process used. The first figure counts, which
-stands before any iteration. It is of rank 0. Versions before 5.4.4 say "on root node" of the same figure; what that
+stands before any iteration. It is of rank 0. Older versions (5.4.1) say "on root node" of the same figure; what that
 covers is for the operator to say.
 
 `Maximum memory used (kb)` of a finished OUTCAR is never taken as an estimate. It only checks the units: read as kB it
