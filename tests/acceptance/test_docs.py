@@ -14,6 +14,7 @@ import click
 import pytest
 
 from vq.cli.commands import COMMANDS, vq
+from vq.config.file import read_values
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -78,15 +79,21 @@ def test_a_page_names_only_commands_and_options_that_exist(page: Path) -> None:
     assert checked
 
 
-def test_the_command_reference_is_the_generated_one() -> None:
+@pytest.mark.parametrize(("page", "maker"), [("cli", "generate_cli"), ("configuration", "generate_configuration")])
+def test_a_reference_is_the_generated_one(page: str, maker: str) -> None:
     made = subprocess.run(
-        [sys.executable, "-c", "import generate_cli; print(generate_cli.page(), end='')"],
+        [sys.executable, "-c", f"import {maker}; print({maker}.page(), end='')"],
         cwd=DOCS,
         capture_output=True,
         text=True,
         check=True,
     )
-    assert (DOCS / "reference" / "cli.md").read_text(encoding="utf-8") == made.stdout, "python docs/generate_cli.py"
+    assert (DOCS / "reference" / f"{page}.md").read_text(encoding="utf-8") == made.stdout, f"python docs/{maker}.py"
+
+
+def test_the_example_of_a_configuration_is_one() -> None:
+    (example,) = re.findall(r"```toml\n(.*?)```", (DOCS / "reference" / "configuration.md").read_text(), re.DOTALL)
+    assert read_values(example, "the example").profiles == ("default", "big")
 
 
 def test_every_command_has_an_example_and_its_summary() -> None:

@@ -68,6 +68,13 @@ def span_ms(text: str) -> int:
     return seconds * SECOND_MS
 
 
+def span_text(span_ms: int) -> str:
+    """A span as it is written, in the largest unit that it is a whole number of: `10m` for 600,000 ms."""
+    seconds = span_ms // SECOND_MS
+    unit = next(unit for unit, size in reversed(_SPAN_SECONDS.items()) if seconds % size == 0) if seconds else "s"
+    return f"{seconds // _SPAN_SECONDS[unit]}{unit}"
+
+
 def moment_ms(text: str, now: datetime) -> int:
     """The moment, in milliseconds since the epoch, that `text` names to somebody whose clock says `now`.
 
