@@ -230,6 +230,9 @@ def main(arguments: Sequence[str]) -> int:
     try:
         provide()
         Example(given.out, chosen, SHORT_MIN_CASES if given.short else None).run()
+    except KeyboardInterrupt:
+        print("interrupted; what runs goes on, and the same command takes it up again", file=sys.stderr)
+        return 130
     except (VqError, OSError) as error:
         print(f"example: error: {error}", file=sys.stderr)
         if isinstance(error, VqError) and error.hint:

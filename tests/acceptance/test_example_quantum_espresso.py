@@ -33,6 +33,7 @@ materials = importlib.util.module_from_spec(specification)
 sys.modules["materials"] = materials
 specification.loader.exec_module(materials)
 
+pytestmark = pytest.mark.timeout(300 * SLOWNESS)
 needs_pw = pytest.mark.skipif(
     shutil.which("pw.x") is None or not os.path.isdir(materials.PSEUDOPOTENTIALS),
     reason="pw.x or its pseudopotentials are missing: apt-get install quantum-espresso quantum-espresso-data",
@@ -120,6 +121,7 @@ def short(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             assert begun.stdout is not None
             assert any("vq wait" in line for line in begun.stdout)
             begun.send_signal(signal.SIGINT)
+        assert begun.returncode == 130
         assert not (out / "sets").exists()
         ended = subprocess.run(command, capture_output=True, text=True, check=False)
         assert ended.returncode == 0, ended.stderr
@@ -131,7 +133,6 @@ def short(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @needs_pw
-@pytest.mark.timeout(300 * SLOWNESS)
 def test_the_short_form_makes_three_sets_of_completed_single_processes(short: Path) -> None:
     for name, count in SETS.items():
         cases = load(short / "sets" / name / "set.json")["cases"]
