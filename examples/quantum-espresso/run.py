@@ -61,8 +61,8 @@ class Example:
         self.min_cases = min_cases
         self.hardware_class = hardware_class()
         beside = os.path.join(os.path.dirname(sys.executable), "vq")
-        found = [name for name in (beside, shutil.which("vq"), shutil.which("pw.x")) if name]
-        self._vq, self._pw = found[0], found[-1]
+        self._vq = beside if os.access(beside, os.X_OK) else "vq"
+        self._pw = shutil.which("pw.x") or "pw.x"
 
     def path(self, *names: str) -> str:
         """A path below the output folder."""

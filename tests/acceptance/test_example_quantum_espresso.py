@@ -100,6 +100,16 @@ def test_the_page_is_what_the_measured_sets_say(tmp_path: Path) -> None:
         assert shipped.read_bytes() == path.read_bytes(), "report.py examples/quantum-espresso/measured docs"
 
 
+def test_without_pw_and_without_a_way_to_install_it_the_packages_are_named(tmp_path: Path) -> None:
+    command = [sys.executable, str(EXAMPLE / "run.py"), str(tmp_path / "out")]
+    ended = subprocess.run(command, env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert (
+        "apt-get install --yes --quiet --no-install-recommends quantum-espresso quantum-espresso-data" in ended.stderr
+    )
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_report_names_a_run_that_it_does_not_know(tmp_path: Path) -> None:
     shutil.copytree(MEASURED, tmp_path / "sets")
     receipt = tmp_path / "sets" / "training" / load(MEASURED / "training" / "set.json")["cases"][0]["estimate"]
