@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: setup demo demo-vasp test test-all test-v2 test-kills lint types contracts tests docs bench clean
+.PHONY: setup demo demo-vasp example-qe test test-all test-v2 test-kills lint types contracts tests docs bench clean
 
 setup: $(STAMP)
 
@@ -20,6 +20,15 @@ demo: $(STAMP)
 
 demo-vasp: $(STAMP)
 	@$(BIN)/python examples/vasp/demo.py
+
+# Real runs of Quantum ESPRESSO (12 minutes of CPU time on two cores; resumes when interrupted), and their report in docs.
+QE_OUT ?= example-qe-out
+
+example-qe: $(STAMP)
+	@$(BIN)/python examples/quantum-espresso/run.py $(QE_OUT)
+	@rm -rf examples/quantum-espresso/measured
+	@cp -r $(QE_OUT)/sets examples/quantum-espresso/measured
+	@$(BIN)/python examples/quantum-espresso/report.py examples/quantum-espresso/measured docs
 
 test: lint types contracts tests docs
 
@@ -73,5 +82,5 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/admission_replay.py
 
 clean:
-	rm -rf .venv .venv-* .vm-disk docs/_build demo-out build dist .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-* .vm-disk docs/_build demo-out example-qe-out build dist .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
