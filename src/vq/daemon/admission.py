@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from vq.admission.host import HostMemory, Remembered
 from vq.admission.plan import Look, Reservation, plan
-from vq.admission.predictor import Predictor
+from vq.admission.predictor import Prediction, Predictor
 from vq.admission.rules import CpuAdmission, Policy, Rules
 from vq.config.values import Config
 from vq.daemon.guard import WATCH_PERCENT, Idleness, fills, outgrown
-from vq.daemon.known import Due, Known, is_whole, running_job
+from vq.daemon.known import Due, Known, is_whole, key_of, running_job
 from vq.daemon.learning import learn
 from vq.hosts.local.attempts import Attempts
 from vq.hosts.local.machine import Machine
-from vq.jobs.events import Started, Stopping
+from vq.jobs.events import Ended, Started, Stopping
 from vq.jobs.history_row import HistoryRow
 from vq.jobs.reasons import StopCause
 from vq.jobs.record import CPU_MILLICORES, Job
+from vq.store.advancing import Happened
 
 FRESH_SECONDS = 0.5
 """A reading of the host and of what jobs use is good for so long."""
@@ -86,6 +87,20 @@ class Admission:
             for identifier in decided.starts
         ]
 
+    def followed(self, known: Known, happened: Happened, now_ms: int) -> Happened:
+        """What happened, each end with what was reserved for the attempt at last, before any of these ends is learned.
+
+        Predictions move what a running job reserves; its row says where that stood, as a replay's does.
+        """
+        ended = [known.running[job] for job, event in happened if isinstance(event, Ended) and job in known.running]
+        reserved = self._reserved(known, ended, now_ms)
+        return [
+            (job, replace(event, reserved_bytes=reserved[job].memory, basis=reserved[job].basis.as_data()))
+            if job in reserved and isinstance(event, Ended)
+            else (job, event)
+            for job, event in happened
+        ]
+
     def stops(self, known: Known, now_ms: int) -> list[tuple[str, Stopping]]:
         """The running jobs that the queue itself stops now."""
         running = known.running.values()
@@ -94,7 +109,8 @@ class Admission:
         if self._rules.policy is Policy.MEASURED and running:
             uses = self.readings(known, fresh_seconds=0.0 if was_close else FRESH_SECONDS).uses
             self.is_close = fills(uses, self._budget, WATCH_PERCENT)
-            job = outgrown(running, uses, self._budget)
+            reserved = self._reserved(known, running, now_ms) if self.is_close else {}
+            job = outgrown(running, uses, self._budget, {identifier: of.memory for identifier, of in reserved.items()})
             if job is not None:
                 found.append(_stopping(job, now_ms, StopCause.OUTGREW))
         if self._idleness.matters:
@@ -117,6 +133,21 @@ class Admission:
         """Think no longer of what an attempt uses."""
         self._machine.forget(self._attempts.folder(job))
         self._idleness.forget(job)
+
+    def _reserved(self, known: Known, jobs: Collection[Job], now_ms: int) -> dict[str, Prediction]:
+        """What is predicted now for running jobs, by their ids; nothing where their limits are what is reserved.
+
+        Of the others only copies of theirs matter.
+        """
+        if self._rules.policy is not Policy.MEASURED or not jobs:
+            return {}
+        keys = {key_of(job) for job in jobs}
+        copies = [job for job in known.running.values() if key_of(job) in keys]
+        sampled = dict.fromkeys((job.id for job in copies), 0)
+        running = tuple(running_job(job, sampled) for job in copies)
+        look = Look(now=now_ms, rules=self._rules, waiting=(), running=running)
+        predicted = plan(look, self._predictor).reservations
+        return {job.id: predicted[job.id].memory for job in jobs if not is_whole(job)}
 
     def _started(self, job: Job, reservation: Reservation, now_ms: int, boot_id: str) -> Started:
         place = self._attempts.place(job)

@@ -25,12 +25,21 @@ def fills(uses: Mapping[str, int | None], budget_bytes: int, percent: int) -> bo
     return sum(use or 0 for use in uses.values()) * 100 >= budget_bytes * percent
 
 
-def outgrown(jobs: Collection[Job], uses: Mapping[str, int | None], budget_bytes: int) -> Job | None:
-    """The running job to end before the host's limit picks one; None when there is no need, or no job at fault."""
+def outgrown(
+    jobs: Collection[Job], uses: Mapping[str, int | None], budget_bytes: int, reserved: Mapping[str, int]
+) -> Job | None:
+    """The running job to end before the host's limit picks one; None when there is no need, or no job at fault.
+
+    `reserved` is what each has in bytes by now, where that is not what it started with.
+    """
+
+    def past(job: Job) -> int:
+        return (uses.get(job.id) or 0) - reserved.get(job.id, job.life.reserved_bytes or 0)
+
     if not fills(uses, budget_bytes, END_PERCENT) or any(_cause(job) == StopCause.OUTGREW for job in jobs):
         return None
-    past = [job for job in jobs if _past(job, uses) > 0 and _cause(job) is None]
-    return max(past, key=lambda job: (_past(job, uses), job.life.started_at_ms or 0), default=None)
+    outside = [job for job in jobs if past(job) > 0 and _cause(job) is None]
+    return max(outside, key=lambda job: (past(job), job.life.started_at_ms or 0), default=None)
 
 
 class Idleness:
@@ -60,11 +69,6 @@ class Idleness:
     def forget(self, job: Job) -> None:
         """Think no longer of a job whose attempt is over."""
         self._since.pop(job.id, None)
-
-
-def _past(job: Job, uses: Mapping[str, int | None]) -> int:
-    """How many bytes a job uses beyond what is reserved for it."""
-    return (uses.get(job.id) or 0) - (job.life.reserved_bytes or 0)
 
 
 def _cause(job: Job) -> str | None:

@@ -138,6 +138,7 @@ class Daemon:
     def _advance(self, happened: Happened, requests: Sequence[Waiting], now_ms: int | None) -> None:
         """Advance the jobs by what happened, and at `now_ms` by what may start then; commit it all, and act."""
         parts = self._parts
+        happened = parts.admission.followed(parts.known, happened, self._clock_ms())
 
         def decide(jobs: Mapping[str, Job], rows: tuple[HistoryRow, ...]) -> Happened:
             self._absorb(jobs.values())
