@@ -83,6 +83,14 @@ def comparison(caps: Replay, measured: Replay, setup: Setup, *, killed: int = 0)
     )
 
 
+def without_cpus(measured: Replay, free: Replay) -> str:
+    """What measured admission would have done without the CPU budget: whether CPUs are what jobs wait for."""
+    if free.mean_wait >= measured.mean_wait:
+        return "CPUs are not what jobs wait for: without their budget they would have waited as long."
+    wait = human_seconds(free.mean_wait)
+    return f"With as many CPUs as they ask for it would have been {wait}: CPUs are part of what jobs wait for."
+
+
 def _instead(measured: int, caps: int) -> str:
     if measured == caps:
         return ", as by their limits"

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from vq.admission.host import HostMemory, Remembered
 from vq.admission.plan import Look, Reservation, plan
-from vq.admission.predictor import Prediction, Predictor
+from vq.admission.predictor import Prediction
 from vq.admission.rules import CpuAdmission, Policy, Rules
 from vq.config.values import Config
+from vq.daemon.experience import Experience
 from vq.daemon.guard import WATCH_PERCENT, Idleness, fills, outgrown
 from vq.daemon.known import Due, Known, is_whole, key_of, running_job
-from vq.daemon.learning import learn
 from vq.hosts.local.attempts import Attempts
 from vq.hosts.local.machine import Machine
 from vq.jobs.events import Ended, Started, Stopping
@@ -51,9 +51,9 @@ class Readings:
 class Admission:
     """Decides starts; remembers the last readings, what the last plan left, and what runs have taught it."""
 
-    def __init__(self, config: Config, predictor: Predictor, machine: Machine, attempts: Attempts) -> None:
+    def __init__(self, config: Config, experience: Experience, machine: Machine, attempts: Attempts) -> None:
         self._rules = rules_of(config)
-        self._predictor = predictor
+        self._experience = experience
         self._machine = machine
         self._attempts = attempts
         self._remembered = Remembered()
@@ -64,9 +64,13 @@ class Admission:
         self.is_close = False
         """Whether so much of the budget is in use that it is looked at often."""
 
-    def learn(self, rows: Iterable[HistoryRow]) -> None:
+    def learn(self, rows: tuple[HistoryRow, ...]) -> None:
         """Know runs that have just ended."""
-        learn(self._predictor, rows)
+        self._experience.learn(rows)
+
+    def catch_up(self) -> bool:
+        """Whether the history had to be read anew, and was."""
+        return self._experience.catch_up()
 
     def starts(self, known: Known, due: Due, now_ms: int, boot_id: str) -> list[tuple[str, Started]]:
         """The jobs to start now, in order, each with what it reserves."""
@@ -80,7 +84,7 @@ class Admission:
             running=tuple(running_job(job, readings.uses) for job in known.running.values()),
             host=(readings.memory, self._remembered),
         )
-        decided = plan(look, self._predictor)
+        decided = plan(look, self._experience.predictor)
         self._remembered = decided.remembered
         return [
             (identifier, self._started(known.jobs[identifier], decided.reservations[identifier], now_ms, boot_id))
@@ -146,7 +150,7 @@ class Admission:
         sampled = dict.fromkeys((job.id for job in copies), 0)
         running = tuple(running_job(job, sampled) for job in copies)
         look = Look(now=now_ms, rules=self._rules, waiting=(), running=running)
-        predicted = plan(look, self._predictor).reservations
+        predicted = plan(look, self._experience.predictor).reservations
         return {job.id: predicted[job.id].memory for job in jobs if not is_whole(job)}
 
     def _started(self, job: Job, reservation: Reservation, now_ms: int, boot_id: str) -> Started:
