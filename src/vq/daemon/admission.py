@@ -12,14 +12,14 @@ from vq.admission.predictor import Prediction
 from vq.admission.rules import CpuAdmission, Policy, Rules
 from vq.config.values import Config
 from vq.daemon.experience import Experience
-from vq.daemon.guard import WATCH_PERCENT, Idleness, fills, outgrown
+from vq.daemon.guard import ALERT_PERCENT, Idleness, fills, is_close, least_reserved, outgrown
 from vq.daemon.known import Due, Known, is_whole, key_of, running_job
 from vq.hosts.local.attempts import Attempts
 from vq.hosts.local.machine import Machine
 from vq.jobs.events import Ended, Started, Stopping
 from vq.jobs.history_row import HistoryRow
 from vq.jobs.reasons import StopCause
-from vq.jobs.record import CPU_MILLICORES, Job
+from vq.jobs.record import CPU_MILLICORES, Job, Limit
 from vq.store.advancing import Happened
 
 FRESH_SECONDS = 0.5
@@ -94,14 +94,21 @@ class Admission:
     def followed(self, known: Known, happened: Happened, now_ms: int) -> Happened:
         """What happened, each end with what was reserved for the attempt at last, before any of these ends is learned.
 
-        Predictions move what a running job reserves; its row says where that stood, as a replay's does.
+        Predictions move what a running job reserves; its row says where that stood, as a replay's does. Of one that the
+        host's limit ended it says by what it was judged.
         """
         ended = [known.running[job] for job, event in happened if isinstance(event, Ended) and job in known.running]
         reserved = self._reserved(known, ended, now_ms)
+
+        def follow(job: Job, event: Ended) -> Ended:
+            now, result = reserved[job.id], event.result
+            by_host = result.limit_fired is Limit.HOST or result.stopped_by is StopCause.OUTGREW
+            if by_host and least_reserved(job, now.memory) < now.memory:
+                return event
+            return replace(event, reserved_bytes=now.memory, basis=now.basis.as_data())
+
         return [
-            (job, replace(event, reserved_bytes=reserved[job].memory, basis=reserved[job].basis.as_data()))
-            if job in reserved and isinstance(event, Ended)
-            else (job, event)
+            (job, follow(known.running[job], event) if isinstance(event, Ended) and job in reserved else event)
             for job, event in happened
         ]
 
@@ -112,9 +119,11 @@ class Admission:
         was_close, self.is_close = self.is_close, False
         if self._rules.policy is Policy.MEASURED and running:
             uses = self.readings(known, fresh_seconds=0.0 if was_close else FRESH_SECONDS).uses
-            self.is_close = fills(uses, self._budget, WATCH_PERCENT)
-            reserved = self._reserved(known, running, now_ms) if self.is_close else {}
-            job = outgrown(running, uses, self._budget, {identifier: of.memory for identifier, of in reserved.items()})
+            half = fills(uses, self._budget, ALERT_PERCENT)
+            predicted = self._reserved(known, running, now_ms) if half else {}
+            reserved = {identifier: prediction.memory for identifier, prediction in predicted.items()}
+            self.is_close = is_close(running, uses, self._budget, reserved)
+            job = outgrown(running, uses, self._budget, reserved)
             if job is not None:
                 found.append(_stopping(job, now_ms, StopCause.OUTGREW))
         if self._idleness.matters:
