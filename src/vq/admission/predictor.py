@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from vq.admission.facts import Fact
 from vq.admission.history import Key, Run, in_order
@@ -154,6 +154,18 @@ class CpuPrediction:
 
     cpu: int
     basis: Basis
+
+
+_KINDS: Mapping[str, type[Basis]] = {
+    kind.kind: kind for kind in (AtCap, Unmeasured, Unpredictable, Overran, OwnRuns, ProfileRuns, ProfileLargest)
+}
+
+
+def read_basis(data: Mapping[str, Any]) -> Basis:
+    """The basis that `as_data` wrote."""
+    figures = {key: value for key, value in data.items() if key != "kind"}
+    kind = OwnLargest if "peak" in figures else _KINDS[data["kind"]]
+    return kind(**figures)
 
 
 AT_CAP = AtCap()
