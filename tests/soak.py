@@ -3,8 +3,9 @@
     SOAK_SECONDS=3600 make soak        (default 120)
 
 Families of jobs: one run of `SMALL_MB`, and when that has ended several copies at once that need four times as much, as
-after a cache was invalidated, and so on; beside them steady small jobs. Outside the queue two programs take some
-hundred MiB and give them back. The budget is 2 GiB, and the outside programs hold at most 800 MiB, so that the machine
+after a cache was invalidated; then another family. Beside them run steady small jobs, and the queue begins with a
+history of so many small ones that no prediction foresees the large. Outside the queue two programs take some hundred
+MiB and give them back. The budget is 2 GiB, and the outside programs hold at most 800 MiB, so that the machine
 is never in danger; the script does not begin with less than 6 GiB available.
 
 What must hold, else it exits 1:
@@ -26,6 +27,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -39,6 +41,7 @@ TIMES = 4
 CAP_MB = 600
 COPIES = (3, 6)
 FAMILIES = 3
+KNOWN = 5000
 NEEDED_BYTES = 6 << 30
 PRESSED_PERCENT = 20.0
 PRESSED_SHARE = 0.05
@@ -121,21 +124,23 @@ def say(text: str) -> None:
 def soak(run: Soak, seconds: float) -> None:
     """Keep the queue busy for so long, then wait for the last job."""
     until = time.monotonic() + seconds
-    waiting: dict[str, set[str]] = {}
-    is_large: dict[str, bool] = {}
+    waiting: dict[int, set[str]] = {}
+    small_of: dict[int, str] = {}
     serial = 0
     while time.monotonic() < until:
         active = run.active()
         for number in range(FAMILIES):
-            family = f"family-{number}-{serial // 40}"
-            if waiting.get(f"{number}", set()) & active:
+            if waiting.get(number, set()) & active:
                 continue
-            large = is_large[family] = not is_large.get(family, True)
-            count = run.random.randint(*COPIES) if large else 1
-            size = SMALL_MB * TIMES if large else SMALL_MB
-            waiting[f"{number}"] = {run.submit(family, size, run.random.uniform(0.5, 3)) for _ in range(count)}
+            family = small_of.pop(number, None)
+            if family is None:
+                serial += 1
+                small_of[number] = f"family-{serial}"
+                waiting[number] = {run.submit(small_of[number], SMALL_MB, run.random.uniform(0.2, 1))}
+            else:
+                copies = range(run.random.randint(*COPIES))
+                waiting[number] = {run.submit(family, SMALL_MB * TIMES, run.random.uniform(0.5, 3)) for _ in copies}
         run.submit("steady", 50, run.random.uniform(0.2, 1.5))
-        serial += 1
         run.look()
         time.sleep(0.5)
     last = time.monotonic() + PATIENCE_SECONDS
@@ -144,10 +149,33 @@ def soak(run: Soak, seconds: float) -> None:
         time.sleep(1)
 
 
+def small_rows() -> Iterator[str]:
+    """The history that the queue begins with: `KNOWN` jobs that ran a few times each."""
+    unknown = dict.fromkeys(("workflow", "cpu_average", "started_at", "hit_cap", "own_cap", "reserved"))
+    for number in range(KNOWN * 10):
+        row = {
+            **unknown,
+            "repository": "soak",
+            "name": f"known-{number % KNOWN}",
+            "profile": "default",
+            "memory_cap": CAP_MB * MIB,
+            "cpu_cap": 1000,
+            "memory_peak": 50 * MIB,
+            "page_cache": False,
+            "queued_at": number,
+            "finished_at": number,
+            "oom_killed": False,
+            "succeeded": True,
+            "cancelled": False,
+        }
+        yield json.dumps(row) + "\n"
+
+
 def judge(run: Soak) -> list[str]:
     """What did not hold; prints what was seen."""
     records = {job["id"]: job for job in run.vq("queue", "--all", "--limit", "1000000", "--json")["jobs"]}
-    rows = [json.loads(line) for line in run.vq("history", "export").splitlines()]
+    exported = map(json.loads, run.vq("history", "export").splitlines())
+    rows = [row for row in exported if not row["name"].startswith("known-")]
     killed = [row for row in rows if row["oom_killed"]]
     inside = [row for row in killed if row["reserved"] is None or row["memory_peak"] <= row["reserved"]]
     not_completed = [record for record in records.values() if record["state"] != "COMPLETED"]
@@ -183,6 +211,8 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     began = time.monotonic()
     try:
+        (root / "rows.jsonl").write_text("".join(small_rows()), encoding="utf-8")
+        run.vq("history", "import", "rows.jsonl", "--format", "jsonl", "--store")
         run.vq("daemon", "start")
         soak(run, seconds)
         wrong = judge(run)

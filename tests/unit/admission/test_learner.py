@@ -47,3 +47,10 @@ def test_rows_that_say_nothing_leave_a_job_unknown() -> None:
     assert not list(known.predictor.known())
     assert known.learn([ended(5), ended(3, page_cache=True)])
     assert predicted(known).basis == OwnRuns(1)
+
+
+def test_what_has_left_the_window_is_not_known_again() -> None:
+    known = learner()
+    assert known.learn([ended(0, 900), *(ended(number) for number in range(1, 30))])
+    assert known.learn([ended(28)])
+    assert predicted(known).memory == 256 * MIB
