@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: setup demo test test-all test-v2 test-kills soak lint types contracts tests docs bench clean
+.PHONY: setup demo demo-vasp test test-all test-v2 test-kills soak lint types contracts tests docs bench clean
 
 setup: $(STAMP)
 
@@ -14,7 +14,11 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $(STAMP)
 
+# The whole loop on PySCF, in a queue of its own, with what it writes in demo-out; the VASP part needs no queue.
 demo: $(STAMP)
+	@$(BIN)/python examples/pyscf/demo.py
+
+demo-vasp: $(STAMP)
 	@$(BIN)/python examples/vasp/demo.py
 
 test: lint types contracts tests docs

@@ -25,7 +25,7 @@ from typing import NamedTuple
 import vq
 from vq.canonical import digest
 from vq.estimates.evidence import read_evidence
-from vq.estimates.manifest import read_manifest
+from vq.estimates.programs.vibe_qc import read_manifest
 from vq.estimates.receipt import InputFile, make_receipt
 
 MIB = 1024 * 1024

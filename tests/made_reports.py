@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from vq.estimates.cases import Case, EvaluationSet, Identity, Multipliers, Observation
+from vq.estimates.cases import Case, Corrections, EvaluationSet, Identity, Observation
+from vq.estimates.correction import Correction
 from vq.estimates.evaluation import Report, evaluate
 from vq.estimates.receipt import Receipt
 from vq.estimates.usage import Usage
@@ -32,9 +33,9 @@ def report(runs: Iterable[Run], multiplier: float | None = None) -> Report:
     observations = [_observation(number, run) for number, run in enumerate(runs)]
     cases = tuple(observation.case for observation in observations)
     known = [observation.identity for observation in observations if observation.identity]
-    memory: dict[Identity, int | float] = {} if multiplier is None else dict.fromkeys(known, multiplier)
-    multipliers = None if multiplier is None else Multipliers(memory=memory, runtime={})
-    return evaluate(EvaluationSet(set_id="made:1", sha256=DIGEST, cases=cases), observations, multipliers)
+    memory: dict[Identity, Correction] = dict.fromkeys(known, Correction(multiplier=multiplier))
+    corrections = None if multiplier is None else Corrections(memory=memory, runtime={})
+    return evaluate(EvaluationSet(set_id="made:1", sha256=DIGEST, cases=cases), observations, corrections)
 
 
 def _observation(number: int, run: Run) -> Observation:

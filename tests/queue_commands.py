@@ -40,9 +40,10 @@ class Queue:
             "LC_ALL": "C.UTF-8",
         }
 
-    def run(self, *words: str, **changes: str) -> subprocess.CompletedProcess[str]:
+    def run(self, *words: str, stdin: str = "", **changes: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [VQ, *words],
+            input=stdin,
             cwd=self.cwd,
             env={**self.environment, **changes},
             capture_output=True,

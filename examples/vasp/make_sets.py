@@ -8,11 +8,11 @@ The split was fixed before anyone looked. A *project folder* is the repository a
 joined by `/`; it is in the training set when the first byte of the SHA-256 of that text is below 0x80. Rows are never
 split one by one: repeats of one structure would stand on both sides.
 
-Units. OUTCAR says "kb" of the measured peak, and some systems put bytes there. A figure counts as bytes when, read in
-kB, it is at least 512 times what VASP said of the very same process. The two readings differ by 1024, so such a figure
-read as bytes is still at least half of that estimate, while as kB no run is that far off. And it must agree with what
-a kernel that counts bytes can report: whole pages of 4096. Among figures in kB, which come in steps of 4, one in 1024
-is such a number, so the second test catches a misreading of the first; a figure that passes only the first is refused.
+Units. OUTCAR says "kb" of the measured peak, and some systems put bytes there. Which of the two a figure is in says the
+estimator's own rule (`vq.estimates.programs.vasp`): at least 512 times what VASP said of the very same process, and
+whole pages of 4096. The two readings differ by 1024, so such a figure read as bytes is still at least half of that
+estimate, while as kB no run is that far off. Among figures in kB, which come in steps of 4, one in 1024 is whole
+pages, so the second test catches a misreading of the first; a figure that passes only the first is refused.
 """
 
 from __future__ import annotations
@@ -34,16 +34,13 @@ from vq.errors import BadDataError, VqError
 from vq.estimates.cases import SET_SCHEMA, read_set
 from vq.estimates.evidence import Evidence, read_evidence
 from vq.estimates.program import Feature, ProgramEstimate, Source
+from vq.estimates.programs.vasp import KIB, LIMITATIONS, METHODS, PROGRAM, peak_is_in_bytes
 from vq.estimates.receipt import make_receipt, read_receipt
 from vq.estimates.usage import DIRECT, read_usage
 
-ESTIMATOR = "vasp-outcar/1"
 HARDWARE_CLASS = "unrecorded"
 SETS = ("training", "held-out")
 
-KIB = 1024
-PAGE_BYTES = 4096
-TOO_FAR_OFF = 512
 TRAINING_BELOW = 0x80
 FOLDER_PARTS = 3
 
@@ -51,11 +48,9 @@ COLUMNS = (
     *("repo", "path", "vasp", "ranks", "nions", "nkpts", "nbands", "encut", "ispin", "ialgo", "lhf", "nsw"),
     *("estimate_rank0_kb", "max_memory_kb", "elapsed_s", "cpu_s"),
 )
-METHODS = {"F": "DFT", "T": "hybrid-DFT"}
 
 _LIMITATIONS = (
-    "The figure is of MPI rank 0 only: the arrays that VASP had counted when it printed it, during its start.",
-    "OUTCAR says kBytes, and not whether of 1000 or of 1024 bytes; read as 1024, the larger.",
+    *LIMITATIONS,
     "The manifest digest is that of this run's row in runs.csv, without its line end; OUTCAR itself is not shipped.",
 )
 
@@ -95,15 +90,11 @@ class Run:
 
     @property
     def printed_bytes(self) -> bool:
-        """Whether the measured peak is a number of bytes, by the rule of this module; raises `BadDataError`."""
-        if self.peak_printed < TOO_FAR_OFF * self.estimate_kb:
-            return False
-        if self.peak_printed % PAGE_BYTES:
-            raise BadDataError(
-                f"less than {TOO_FAR_OFF} times the estimate (kB), or whole pages of {PAGE_BYTES} (bytes)",
-                found=self.peak_printed,
-            ).at(f"row {self.line}, max_memory_kb")
-        return True
+        """Whether the measured peak is a number of bytes, by the estimator's rule; raises `BadDataError`."""
+        try:
+            return peak_is_in_bytes(self.peak_printed, self.estimate_kb)
+        except BadDataError as error:
+            raise error.at(f"row {self.line}, max_memory_kb")  # noqa: B904 - the same error, placed
 
     @property
     def peak_kib(self) -> int:
@@ -140,7 +131,7 @@ def _run(number: int, text: str) -> Run:
         except BadDataError as error:
             raise error.at(f"row {number}, {field}")  # noqa: B904 - the same error, placed
 
-    method = take("lhf", _method)
+    method, ialgo, ranks = take("lhf", _method), take("ialgo", _whole), take("ranks", _whole_or_none)
     return Run(
         line=number,
         source=Source(sha256=sha256(text.encode()).hexdigest(), bytes=len(text.encode())),
@@ -148,13 +139,18 @@ def _run(number: int, text: str) -> Run:
         path=take("path", _word),
         version=take("vasp", _version),
         method=method,
-        algorithm=f"IALGO-{take('ialgo', _whole)}",
-        ranks=take("ranks", _whole_or_none),
+        algorithm=f"IALGO-{ialgo}",
+        ranks=ranks,
         features={
             "method": method,
             **{name: take(name, _whole) for name in ("nions", "nkpts", "nbands", "ispin")},
             "encut_ev": take("encut", _number),
             "nsw": take("nsw", _count_or_none),
+            "ialgo": ialgo,
+            "lhfcalc": row["lhf"] == "T",
+            "mpi_ranks": ranks,
+            "threads_per_rank": None,
+            "run": "finished",
         },
         estimate_kb=take("estimate_rank0_kb", _whole),
         peak_printed=take("max_memory_kb", _whole),
@@ -217,13 +213,13 @@ def evidence_of(run: Run) -> tuple[bytes, Evidence]:
 def receipt_of(run: Run, evidence: Evidence) -> dict[str, Any]:
     """The estimate receipt of a run. The scope is the program's own word ("by VASP MPI-rank0"); it claims no margin."""
     estimate = ProgramEstimate(
-        estimator=ESTIMATOR,
-        program="vasp",
+        estimator=PROGRAM.estimator,
+        program=PROGRAM.name,
         program_version=run.version,
         features=run.features,
         unknown_features=frozenset(name for name, value in run.features.items() if value is None),
         predicted_peak_bytes=run.estimate_kb * KIB,
-        safety_margin="none",
+        safety_margin=PROGRAM.margin,
         scope="rank",
         runtime_seconds=None,
         source=run.source,

@@ -16,7 +16,8 @@ import pytest
 
 from made_jobs import job as made_job
 from supervised import wait_until
-from vq.actions.daemon import daemon_status, poke
+from vq.actions.daemon import daemon_status
+from vq.actions.waking import poke
 from vq.daemon.serving import now_ms
 from vq.jobs.record import State
 from vq.readings import processes

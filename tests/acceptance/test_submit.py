@@ -134,6 +134,23 @@ def test_a_list_is_refused_at_the_line_that_is_wrong(queue: Queue) -> None:
     queue.refused("submit", "--from-file", "list", status=1)
 
 
+def test_a_memory_limit_is_a_number_of_mebibytes_and_a_size_is_told_in_them(queue: Queue) -> None:
+    queue.ok("submit", "--mem-mb", "64", "--", "true")
+    for written, said in (("4G", "which is 4096"), ("2gib", "which is 2048"), ("1.5", "found '1.5'"), ("0", "1 to ")):
+        for words in (("submit", "--mem-mb", written, "--", "true"), ("edit", "a1", "--mem-mb", written)):
+            assert said in queue.refused(*words)
+    assert queue.status("a1")["mem_mb"] == 64
+
+
+def test_a_list_comes_on_standard_input(queue: Queue) -> None:
+    assert queue.run("submit", "--from-file", "-", stdin="true\necho 'a b'\n").stdout.split() == ["a1", "a2"]
+    assert queue.status("a2")["command"] == ["echo", "a b"]
+    ended = queue.run("submit", "--from-file", "-", stdin="true\necho 'open\n")
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr.startswith("vq: error: standard input:2: ")
+    assert queue.run("submit", "--from-file", "-", stdin="").returncode == 1
+
+
 def test_the_environment_is_kept_apart_and_shown_when_asked_for(queue: Queue) -> None:
     queue.run("submit", "--env", "A=1", "--", "true", MARK="x", VQ_ATTEMPT="of another job")
     queue.ok("submit", "--clean-env", "--env", "A=2", "--", "true")

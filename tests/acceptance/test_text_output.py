@@ -207,8 +207,8 @@ def test_what_a_fit_says(here: Path, vq: Run) -> None:
     assert "Written to: OUT" in text
 
 
-def in_a_terminal(arguments: tuple[str, ...], **env: str) -> bytes:
-    """What the installed command writes to a terminal of 100 columns."""
+def in_a_terminal(arguments: tuple[str, ...], *, status: int = 0, **env: str) -> bytes:
+    """What the installed command writes to a terminal of 100 columns, ending with that exit status."""
     leader, follower = pty.openpty()
     own = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}
     with subprocess.Popen(
@@ -226,8 +226,20 @@ def in_a_terminal(arguments: tuple[str, ...], **env: str) -> bytes:
         except OSError:
             pass  # the terminal's other end was closed
         os.close(leader)
-        assert process.wait() == 0
+        assert process.wait() == status
     return b"".join(chunks)
+
+
+def test_an_error_is_laid_out_for_a_terminal_and_one_line_elsewhere(here: Path) -> None:
+    wrong = ("evaluate-all-the-estimates-of-this-folder",)
+    lines = in_a_terminal(wrong, status=2, COLUMNS="40").decode().splitlines()
+    assert lines == [
+        "vq: error: there is no command",
+        "'evaluate-all-the-estimates-of-this-folder'",
+        "  vq --help lists the commands",
+    ]
+    ended = subprocess.run([INSTALLED, *wrong], capture_output=True, text=True, check=False)
+    assert ended.stderr.splitlines() == [" ".join(lines[:2]), lines[2]]
 
 
 def test_colour_is_for_terminals_that_want_it(here: Path, vq: Run) -> None:

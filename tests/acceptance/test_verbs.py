@@ -317,6 +317,21 @@ def test_what_was_measured_is_summed_up_and_collected(live: Queue) -> None:
     live.ok("estimate-collect", "a b", "--hardware-class", "class-a", "--set-id", "ab")
 
 
+def test_a_tag_of_the_submission_divides_what_is_collected(live: Queue) -> None:
+    (live.cwd / "estimate.json").write_text(json.dumps(receipt(2**30)))
+    for tags in (("training",), ("held-out", "training"), ("held-out",), ()):
+        words = [word for tag in tags for word in ("--tag", tag)]
+        live.ok("submit", "--wait", "--estimate", "estimate.json", *words, "--", "true")
+    for tag, jobs in (("training", ["a1", "a2"]), ("held-out", ["a2", "a3"])):
+        live.ok("estimate-collect", tag, "--hardware-class", "class-a", "--tag", tag)
+        cases = json.loads((live.cwd / tag / "set.json").read_text())["cases"]
+        assert [case["case_id"] for case in cases] == jobs
+    ended = live.run("estimate-collect", "none", "--hardware-class", "class-a", "--tag", "other")
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert "no job with the tag other that ended" in ended.stderr
+    assert not (live.cwd / "none").exists()
+
+
 @pytest.mark.parametrize("fired", ["oom", "time"])
 def test_a_limit_that_fired_stands_in_the_case(live: Queue, fired: str) -> None:
     (live.cwd / "estimate.json").write_text(json.dumps(receipt(2**20)))

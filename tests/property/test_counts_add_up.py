@@ -33,7 +33,7 @@ def check_range(part: dict[str, Any], name: str) -> None:
 
 @given(sets(), sets(first=100))
 def test_in_a_report(rows: list[Row], training: list[Row]) -> None:
-    document = report(rows, read_calibration(fitted(training)).multipliers())
+    document = report(rows, read_calibration(fitted(training)).corrections())
     cases = document["cases"]
     groups = [(group["summary"], group["method"], group["hardware_class"]) for group in document["groups"]]
     for summary, method, hardware in [*groups, (document["overall"], ..., ...)]:

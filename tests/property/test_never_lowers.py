@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from hypothesis import assume, given
-from hypothesis import strategies as st
 
 from support.observations import Row, fitted, report
-from support.strategies import calibrations, receipts, sets
+from support.strategies import calibrations, receipts, recipes, sets
 from vq.errors import BadDataError
 from vq.estimates.calibrated import apply_calibration
 from vq.estimates.calibration import read_calibration
 
 
 @given(calibrations())
-def test_no_multiplier_is_below_one(document: dict[str, Any]) -> None:
+def test_no_multiplier_is_below_one_and_no_offset_below_zero(document: dict[str, Any]) -> None:
     for group in [*document["groups"], *document.get("runtime_groups", [])]:
         assert group["multiplier"] is None or group["multiplier"] >= 1
+        assert group.get("offset_bytes") is None or group["offset_bytes"] >= 0
 
 
 @given(receipts(), calibrations())
@@ -33,11 +33,11 @@ def test_no_figure_is_lowered(receipt: dict[str, Any], calibration: dict[str, An
         assert document["calibrated_runtime_upper_seconds"] >= receipt["runtime"]["upper_seconds"]
 
 
-@given(sets(), st.booleans())
-def test_it_holds_on_its_own_evidence(rows: list[Row], job_wide: bool) -> None:  # noqa: FBT001
-    calibration = read_calibration(fitted(rows, min_cases=1, job_wide=job_wide))
+@given(sets(), recipes)
+def test_it_holds_on_its_own_evidence(rows: list[Row], recipe: dict[str, Any]) -> None:
+    calibration = read_calibration(fitted(rows, min_cases=1, **recipe))
     try:
-        document = report(rows, calibration.multipliers())
+        document = report(rows, calibration.corrections())
     except BadDataError as error:
         assume("calibrated peak of at most" in str(error) or "finite" in str(error))
         return

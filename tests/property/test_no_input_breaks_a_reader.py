@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from support import documents, mutations
 from support.documents import MANIFEST
+from support.outputs import outcar, pwscf_finished, pwscf_of
 from support.strategies import calibrations, features, json_values, manifests, receipts, sets, usages
 from vq.canonical import digest, parse
 from vq.errors import VqError
@@ -23,8 +24,8 @@ from vq.estimates.calibrated import apply_calibration, read_estimate
 from vq.estimates.calibration import read_calibration
 from vq.estimates.cases import read_set
 from vq.estimates.evidence import read_evidence
-from vq.estimates.manifest import read_manifest
-from vq.estimates.receipt import make_receipt
+from vq.estimates.programs import PROGRAMS, recognised
+from vq.estimates.receipt import make_receipt, read_receipt
 from vq.estimates.usage import read_usage
 
 DATA = Path(__file__).parents[1] / "data"
@@ -41,7 +42,11 @@ READERS: dict[str, Callable[[bytes], Any]] = {
     "set": lambda data: read_set(parse(data)),
     "calibration": apply,
     "evidence": read_evidence,
-    "manifest": lambda data: make_receipt(read_manifest(data)),
+    **{
+        program.name: lambda data, read=program.read: read_receipt(make_receipt(read(data)))  # type: ignore[misc]
+        for program in PROGRAMS.values()
+    },
+    "recognised": recognised,
     "digest": lambda data: digest(parse(data)),
 }
 
@@ -124,6 +129,25 @@ def test_manifests_with_lines_changed(data: st.DataObject, manifest: str) -> Non
         value = data.draw(st.sampled_from(PIECES + TOML_PIECES + [b"true", b"1.0", b"[1]", b"{a = 1}", b"9" * 5000]))
         lines[place] = key + equals + value if equals else value
     feed(b"\n".join(lines))
+
+
+OUTPUTS = [
+    outcar(),
+    outcar(finished=True),
+    pwscf_finished(),
+    pwscf_of(2, ["Estimated max dynamical RAM per process > 2.54 MB"] * 2),
+]
+PRINTED = [b"*" * 12, b"1e9", b" MB", b"GB", b"kBytes", b"\xe9", b"\n", b"\r\n", b"9" * 40, b"0.00", b"-", b"=", b">"]
+
+
+@given(st.data(), st.sampled_from(OUTPUTS))
+def test_outputs_with_bytes_changed(data: st.DataObject, output: bytes) -> None:
+    content = bytearray(output)
+    for _ in range(data.draw(st.integers(1, 4))):
+        start = data.draw(st.integers(0, len(content)))
+        end = data.draw(st.integers(start, min(len(content), start + 30)))
+        content[start:end] = data.draw(st.sampled_from(PRINTED + PIECES) | st.binary(max_size=6))
+    feed(bytes(content))
 
 
 @given(st.binary(max_size=200))

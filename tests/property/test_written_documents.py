@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from support import documents
 from support.observations import Row, fitted, observe
-from support.strategies import calibrations, features, manifests, receipts, sets
+from support.strategies import calibrations, features, manifests, receipts, recipes, sets
 from vq.canonical import digest, parse, pretty
 from vq.errors import BadDataError
 from vq.estimates.calibrated import apply_calibration, read_estimate
 from vq.estimates.calibration import read_calibration
 from vq.estimates.cases import read_set
 from vq.estimates.evidence import read_evidence
-from vq.estimates.manifest import read_manifest
+from vq.estimates.programs.vibe_qc import read_manifest
 from vq.estimates.receipt import InputFile, make_receipt
 
 SHA = documents.SHA
@@ -47,13 +47,16 @@ def test_a_receipt(manifest: str, evidence: dict[str, Any] | None, memory_mb: in
     assert all(document["features"][path.removeprefix("features.")] is None for path in listed)
 
 
-@given(sets(), st.integers(1, 3), st.booleans())
-def test_a_calibration(rows: list[Row], min_cases: int, job_wide: bool) -> None:  # noqa: FBT001
-    document = fitted(rows, min_cases=min_cases, job_wide=job_wide)
+@given(sets(), st.integers(1, 3), recipes)
+def test_a_calibration(rows: list[Row], min_cases: int, recipe: dict[str, Any]) -> None:
+    document = fitted(rows, min_cases=min_cases, **recipe)
     found = read_calibration(parse(pretty(document).encode()))
-    multipliers = found.multipliers()
-    calibrated = [group for group in document["groups"] if group["multiplier"] is not None]
-    assert sorted(multipliers.memory.values()) == sorted(group["multiplier"] for group in calibrated)
+    corrections = found.corrections()
+    key = "offset_bytes" if recipe["method"] == "offset" else "multiplier"
+    assert sorted(getattr(correction, key) for correction in corrections.memory.values()) == sorted(
+        group[key] for group in document["groups"] if group["status"] == "calibrated"
+    )
+    assert {correction.margin_percent for correction in corrections.memory.values()} <= {recipe["margin_percent"]}
 
 
 @given(receipts(), calibrations(), st.sampled_from(["class-a", "B_2:x+y.z", "other"]))

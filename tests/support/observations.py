@@ -8,9 +8,9 @@ from typing import Any, Literal
 from support.documents import Document, case, evaluation_set, plain_direct, receipt
 from vq.canonical import digest
 from vq.estimates.calibrated import read_estimate
-from vq.estimates.cases import Multipliers, Observation, read_set
+from vq.estimates.cases import Corrections, Observation, read_set
 from vq.estimates.evaluation import evaluate
-from vq.estimates.fit import calibrate
+from vq.estimates.fit import Recipe, calibrate
 from vq.estimates.usage import read_usage
 
 Row = tuple[Document, Document, Document | None]
@@ -46,9 +46,9 @@ def observe(rows: Iterable[Row]) -> list[Observation]:
     ]
 
 
-def report(rows: Sequence[Row], multipliers: Multipliers | None = None) -> Document:
+def report(rows: Sequence[Row], corrections: Corrections | None = None) -> Document:
     """The report document on the rows, with its cases."""
-    found = evaluate(read_set(evaluation_set([item for item, _, _ in rows])), observe(rows), multipliers)
+    found = evaluate(read_set(evaluation_set([item for item, _, _ in rows])), observe(rows), corrections)
     return {**found.document(), "cases": list(found.case_documents())}
 
 
@@ -57,7 +57,7 @@ def judged(one: Row) -> Document:
     return dict(report([one])["cases"][0])
 
 
-def fitted(rows: Sequence[Row], *, min_cases: int = 1, job_wide: bool = False) -> Document:
-    """The calibration fitted on the rows."""
+def fitted(rows: Sequence[Row], *, min_cases: int = 1, **recipe: Any) -> Document:
+    """The calibration fitted on the rows by a recipe."""
     training = read_set(evaluation_set([item for item, _, _ in rows], "training"))
-    return calibrate(training, observe(rows), min_cases=min_cases, job_wide=job_wide)[0]
+    return calibrate(training, observe(rows), Recipe(min_cases=min_cases, **recipe))[0]

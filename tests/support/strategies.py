@@ -189,10 +189,19 @@ def sets(draw: st.DrawFn, *, most: int = 8, first: int = 0) -> list[Row]:
     return found
 
 
+margins = st.one_of(st.none(), st.integers(1, 1000), st.decimals("0.000001", 1000, places=6).map(float))
+"""A margin in percent, or none."""
+
+recipes = st.fixed_dictionaries(
+    {"method": st.sampled_from(["factor", "offset"]), "margin_percent": margins, "job_wide": st.booleans()}
+)
+"""How to fit."""
+
+
 @st.composite
 def calibrations(draw: st.DrawFn) -> Document:
-    """A calibration fitted on a random set, sometimes an older one without runtime groups."""
-    document = fitted(draw(sets()), min_cases=draw(st.integers(1, 3)), job_wide=draw(st.booleans()))
+    """A calibration fitted on a random set by any recipe, sometimes an older one without runtime groups."""
+    document = fitted(draw(sets()), min_cases=draw(st.integers(1, 3)), **draw(recipes))
     if draw(st.integers(0, 4)) == 0:
         document = documents.sealed_calibration(changed(document, runtime_method=..., runtime_groups=...))
     return document

@@ -11,7 +11,7 @@ from typing import Any
 
 from vq.canonical import digest, parse
 from vq.errors import UsageError, placed
-from vq.estimates.calibrated import MOST_BYTES, SCHEMA, read_estimate
+from vq.estimates.calibrated import MOST_BYTES, SCHEMAS, read_estimate
 from vq.estimates.exact import decimal
 from vq.estimates.receipt import MIB, InputFile
 from vq.files.documents import read_file
@@ -71,7 +71,7 @@ def read_attached(path: str) -> Attached:
     with placed(path):
         document = parse(read_file(path, MOST_BYTES))
         receipt_sha256 = read_estimate(document).sha256
-    if document["schema_name"] != SCHEMA:
+    if document["schema_name"] not in SCHEMAS:
         return Attached(
             where=path, receipt=document, calibration=None, receipt_sha256=receipt_sha256, calibration_sha256=None
         )

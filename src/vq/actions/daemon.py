@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from vq.actions.waking import poke
 from vq.daemon.presence import present
 from vq.daemon.starting import start, stop
 from vq.store.connection import open_store
-from vq.store.layout import wake_path
 from vq.store.settings import set_draining
-from vq.supervisor.requests import tell
 
 
 def start_daemon(state_folder: str) -> bool:
@@ -31,11 +30,6 @@ def run_daemon(state_folder: str, ready: Callable[[], None]) -> bool:
     from vq.daemon.serving import serve  # noqa: PLC0415 - a daemon's weight is no other command's
 
     return serve(state_folder, ready)
-
-
-def poke(state_folder: str) -> None:
-    """Wake the daemon, because there is something new in the store; silently nothing when there is none."""
-    tell(wake_path(state_folder), "wake")
 
 
 def daemon_status(state_folder: str) -> dict[str, Any]:

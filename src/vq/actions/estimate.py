@@ -6,28 +6,36 @@ These functions start no process, open no socket and read neither the queue's st
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from vq.canonical import digest, parse, pretty
 from vq.errors import BadDataError, placed
 from vq.estimates import evidence as evidences
-from vq.estimates import manifest as manifests
 from vq.estimates.evidence import read_evidence
-from vq.estimates.manifest import read_manifest
+from vq.estimates.program import Program, ProgramEstimate
+from vq.estimates.programs import PROGRAMS, recognised
 from vq.estimates.receipt import MOST_BYTES, make_receipt
 from vq.files.documents import MIB, read_file
 from vq.files.inputs import fingerprint
 
 _MOST_BYTES = 64 * MIB
 
+DEFAULT = next(iter(PROGRAMS))
+AUTO = "auto"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What `vq estimate` was asked: paths as given; `own_output` are readings of this command's output files."""
+    """What `vq estimate` was asked: paths as given; `own_output` are readings of this command's output files.
+
+    `program` names the program that wrote the file, or is `AUTO`; then `saw` hears by which words it was recognised.
+    """
 
     manifest: str
+    program: str = DEFAULT
+    saw: Callable[[str], None] | None = None
     inputs: Sequence[str] = ()
     features: str | None = None
     memory_mb: int | None = None
@@ -35,9 +43,9 @@ class Request:
 
 
 def estimate(request: Request) -> dict[str, Any]:
-    """The receipt document of a manifest, its evidence and its inputs; raises `VqError`."""
+    """The receipt document of a program's file, its evidence and its inputs; raises `VqError`."""
     with placed(request.manifest):
-        program = read_manifest(read_file(request.manifest, manifests.MOST_BYTES))
+        program = _estimate_of(request)
     evidence = None
     if request.features is not None:
         with placed(request.features):
@@ -53,6 +61,31 @@ def estimate(request: Request) -> dict[str, Any]:
         )
         refuse_large(document)
         return document
+
+
+def _estimate_of(request: Request) -> ProgramEstimate:
+    if request.program != AUTO:
+        program = PROGRAMS[request.program]
+        return program.read(read_file(request.manifest, program.most_bytes))
+    data = read_file(request.manifest, max(program.most_bytes for program in PROGRAMS.values()))
+    program = _recognised(data, request)
+    if len(data) > program.most_bytes:
+        raise BadDataError(f"a file of {program.name} of at most {program.most_bytes} bytes, found {len(data)}")
+    return program.read(data)
+
+
+def _recognised(data: bytes, request: Request) -> Program:
+    """The one program that a file is of; says by which words."""
+    found = recognised(data)
+    if len(found) != 1:
+        names = ", ".join(program.name for program, _ in found) or "none"
+        error = BadDataError(f"a file of one of {', '.join(PROGRAMS)}; by its words it is of {names}")
+        error.hint = "name the program that wrote it with --program"
+        raise error
+    program, words = found[0]
+    if request.saw is not None:
+        request.saw(f'{request.manifest}: {program.name}, by "{words}"')
+    return program
 
 
 def apply(document: dict[str, Any], calibration: str, hardware_class: str) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from vq.estimates.calibrated import read_estimate
 from vq.estimates.calibration import Calibration, read_calibration, refuse_overlap, refuse_training_set
 from vq.estimates.cases import MOST_BYTES, Case, EvaluationSet, Observation, read_set
 from vq.estimates.evaluation import Report, evaluate
-from vq.estimates.fit import calibrate
+from vq.estimates.fit import Recipe, calibrate
 from vq.estimates.usage import read_usage
 from vq.files.documents import Folder, read_file
 
@@ -39,18 +39,18 @@ def evaluate_set(path: str, calibration: Calibration | None, watch: Watch) -> Re
     with _opened(path) as (evaluation_set, folder):
         if calibration is not None:
             refuse_training_set(calibration, evaluation_set)
-        multipliers = None if calibration is None else calibration.multipliers()
-        report = evaluate(evaluation_set, _observe(folder, watch(evaluation_set.cases)), multipliers)
+        corrections = None if calibration is None else calibration.corrections()
+        report = evaluate(evaluation_set, _observe(folder, watch(evaluation_set.cases)), corrections)
         if calibration is not None:
             refuse_overlap(calibration, report.rows)
         return report
 
 
-def calibrate_set(path: str, min_cases: int, watch: Watch, *, job_wide: bool) -> tuple[dict[str, Any], tuple[str, ...]]:
+def calibrate_set(path: str, recipe: Recipe, watch: Watch) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The calibration document fitted on the set in a file, and warnings about the set; raises `VqError`."""
     with _opened(path) as (evaluation_set, folder):
         observations = _observe(folder, watch(evaluation_set.cases))
-        return calibrate(evaluation_set, observations, min_cases=min_cases, job_wide=job_wide)
+        return calibrate(evaluation_set, observations, recipe)
 
 
 @contextmanager

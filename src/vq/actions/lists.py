@@ -1,4 +1,4 @@
-"""A list of jobs in a file: JSON Lines of commands with their options, or one command a line.
+"""A list of jobs in a file or on standard input: JSON Lines of commands with their options, or one command a line.
 
 A line that begins with `{` is an object; any other is a command, its words told apart and quoted as a shell has them,
 but run without one: what only a shell would do (`|`, `>`, `&&`) is refused. Empty lines and lines that begin with `#`
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,9 +18,11 @@ from vq.canonical import parse
 from vq.errors import BadDataError, UsageError, VqError
 from vq.files.documents import MIB, read_file
 from vq.shapes import BOOLEAN, Kind, Listing, Record, Shape, integer, text
+from vq.wording import human_bytes
 
 MOST_BYTES = 256 * MIB
 
+_STDIN = "standard input"
 _WORD = text(least=1)
 _INTEGER = integer(-(2**53) + 1)
 _TIME = Kind("minutes, or a time as text", lambda v: type(v) in (str, int))
@@ -55,22 +58,30 @@ _OPERATORS = "();<>|&"
 
 
 def read_orders(path: str, options: Mapping[str, Any]) -> list[Order]:
-    """The orders of a list, `options` standing for what a line leaves out.
+    """The orders of a list (`-` is standard input), `options` standing for what a line leaves out.
 
     Raises `VqError` with the line that is wrong, or `BadDataError` for a list without a job.
     """
+    where, data = (_STDIN, _standard_input()) if path == "-" else (path, read_file(path, MOST_BYTES))
     orders = []
-    for number, line in enumerate(read_file(path, MOST_BYTES).split(b"\n"), start=1):
+    for number, line in enumerate(data.split(b"\n"), start=1):
         stripped = line.strip()
         if not stripped or stripped.startswith(b"#"):
             continue
         try:
             orders.append(_read_line(stripped, options))
         except VqError as error:
-            raise error.at(f"{path}:{number}")  # noqa: B904 - the same error, placed
+            raise error.at(f"{where}:{number}")  # noqa: B904 - the same error, placed
     if not orders:
-        raise BadDataError("a job; the list has none").at(path)
+        raise BadDataError("a job; the list has none").at(where)
     return orders
+
+
+def _standard_input() -> bytes:
+    data = sys.stdin.buffer.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise BadDataError(f"at most {human_bytes(MOST_BYTES)}").at(_STDIN)
+    return data
 
 
 def _read_line(line: bytes, options: Mapping[str, Any]) -> Order:

@@ -14,13 +14,13 @@ from collections.abc import Sequence
 from vq.wording import escape
 
 _INTERPRETERS = (
-    (re.compile(r"(?:ba|da|z|k|fi)?sh"), re.compile(r"-[A-Za-z]*c|--command|-")),
-    (re.compile(r"(?:python|pypy)[0-9.]*"), re.compile(r"-[A-Za-z]*[cm]|-")),
-    (re.compile(r"(?:perl|ruby|lua|php|node|julia|Rscript|octave)[0-9.]*"), re.compile(r"-[A-Za-z]*[eEr]|--eval|-")),
+    (r"(?:ba|da|z|k|fi)?sh", r"-[A-Za-z]*c|--command|-"),
+    (r"(?:python|pypy)[0-9.]*", r"-[A-Za-z]*[cm]|-"),
+    (r"(?:perl|ruby|lua|php|node|julia|Rscript|octave)[0-9.]*", r"-[A-Za-z]*[eEr]|--eval|-"),
 )
-"""Interpreters, and the options by which they are given code, not a file."""
-_REMOTE = re.compile(r'\s*\[remote "origin"\]\s*(?:[#;].*)?')
-_URL = re.compile(r"\s*url\s*=\s*(\S+)\s*")
+"""Interpreters, and the options by which they are given code, not a file; compiled where a command needs it."""
+_REMOTE = r'\s*\[remote "origin"\]\s*(?:[#;].*)?'
+_URL = r"\s*url\s*=\s*(\S+)\s*"
 _MOST_BYTES = 256 * 1024
 
 _ENV_TAKES_A_VALUE = frozenset(("-u", "--unset", "-C", "--chdir"))
@@ -34,14 +34,14 @@ def name_of(command: Sequence[str]) -> str:
             del rest[: 2 if rest[0] in _ENV_TAKES_A_VALUE else 1]
         return name_of(rest) if rest else program
     for interpreter, takes_code in _INTERPRETERS:
-        if interpreter.fullmatch(program):
+        if re.fullmatch(interpreter, program):
             return _first_file(rest, takes_code) or program
     return program
 
 
-def _first_file(words: Sequence[str], takes_code: re.Pattern[str]) -> str | None:
+def _first_file(words: Sequence[str], takes_code: str) -> str | None:
     for word in words:
-        if takes_code.fullmatch(word):
+        if re.fullmatch(takes_code, word):
             return None
         if word and not word.startswith("-"):
             return _base(word)
@@ -82,8 +82,8 @@ def _remote_url(git: str) -> str | None:
     inside = False
     for line in _text(os.path.join(git, "config")).splitlines():
         if line.lstrip().startswith("["):
-            inside = _REMOTE.fullmatch(line) is not None
-        elif inside and (found := _URL.fullmatch(line)):
+            inside = re.fullmatch(_REMOTE, line) is not None
+        elif inside and (found := re.fullmatch(_URL, line)):
             return found[1]
     return None
 

@@ -11,7 +11,7 @@ import click
 
 from vq.cli.commands import vq
 from vq.errors import VqError
-from vq.wording import escape
+from vq.wording import escape, wrap
 
 _INTERRUPTED = 130
 
@@ -74,10 +74,20 @@ def _output_failed(error: OSError) -> int:
 
 
 def _report(message: str, hint: str | None, status: int) -> int:
-    for line in (f"vq: error: {message}", f"  {hint}" if hint else ""):
-        if line:
-            click.echo(escape(line), err=True)
+    columns = _columns()
+    for text, indent in ((f"vq: error: {message}", ""), (hint, "  ")):
+        for line in [] if text is None else wrap(escape(text), columns - 2):
+            click.echo(f"{indent}{line}", err=True)
     return status
+
+
+def _columns() -> int:
+    """Where a terminal ends; elsewhere a message is a line, for whoever searches in it."""
+    if not sys.stderr.isatty():
+        return sys.maxsize
+    import shutil  # noqa: PLC0415 - it loads every compression there is
+
+    return shutil.get_terminal_size().columns
 
 
 def _forget_stdout() -> None:

@@ -14,6 +14,7 @@ from vq.cli.options import json_option
 from vq.cli.output import Output, note
 from vq.config.resolve import config_path
 from vq.config.values import config_document
+from vq.jobs.times import span_text
 from vq.store.settings import stored_config
 from vq.wording import human_bytes
 
@@ -65,7 +66,7 @@ def _shown(key: str, value: Any) -> str:
     if type(value) is int and key.endswith(_SIZES):
         return human_bytes(value)
     if type(value) is int and key.endswith(("_after", "_grace")):
-        return f"{value / 1000:g} s"
+        return span_text(value)
     return str(value).lower() if type(value) is bool else " ".join(value) if type(value) is list else str(value)
 
 

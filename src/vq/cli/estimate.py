@@ -7,11 +7,13 @@ from typing import Any
 
 import click
 
-from vq.actions.estimate import Request, apply
+from vq.actions.estimate import AUTO, DEFAULT, Request, apply
 from vq.actions.estimate import estimate as make_estimate
 from vq.canonical import pretty
+from vq.cli.corrections import long
 from vq.cli.options import PATH, hardware_class, json_option, quiet_option
-from vq.cli.output import Output, warn
+from vq.cli.output import Output, note, warn
+from vq.estimates.programs import PROGRAMS
 from vq.estimates.receipt import MOST_MEMORY_MB
 from vq.files.documents import refuse_existing, write_new
 from vq.wording import human_bytes
@@ -34,10 +36,18 @@ _REASONS = {
   vq estimate calculation.system --input calculation.py
   vq estimate calculation.system --input calculation-dir --json
   vq estimate calculation.system --features features.json -o receipt.json
+  vq estimate dry-run.out --program quantum-espresso --input pw.in --json
   vq estimate calculation.system --input calculation.py \\
       --calibration calibration.json --hardware-class class-a --json"""
 )
-@click.argument("manifest", type=PATH)
+@click.argument("manifest", metavar="OUTPUT", type=PATH)
+@click.option(
+    "--program",
+    type=click.Choice([*PROGRAMS, AUTO]),
+    default=DEFAULT,
+    show_default=True,
+    help="The program that wrote OUTPUT; auto recognises it and says by what.",
+)
 @click.option(
     "--input",
     "inputs",
@@ -50,7 +60,7 @@ _REASONS = {
     "--features",
     metavar="FILE",
     type=PATH,
-    help="What you know and the manifest does not say (JSON).",
+    help="What you know and the program does not say (JSON).",
 )
 @click.option(
     "--memory-mb",
@@ -69,10 +79,10 @@ _REASONS = {
 @json_option
 @quiet_option
 def estimate(**options: Any) -> None:
-    """Turn a dry-run MANIFEST into an estimate receipt.
+    """Turn a program's OUTPUT (a dry-run manifest, a log) into an estimate receipt.
 
-    The receipt keeps the program's own memory figure, bound to the digests of the manifest and of the inputs.
-    Nothing is guessed: what the manifest does not say stays unknown. With a calibration, a calibrated figure is
+    The receipt keeps the program's own memory figure, bound to the digests of the output and of the inputs.
+    Nothing is guessed: what the output does not say stays unknown. With a calibration, a calibrated figure is
     added beside it.
     """
     calibration, label, target = options["calibration"], options["hardware_class"], options["target"]
@@ -83,6 +93,8 @@ def estimate(**options: Any) -> None:
     receipt = make_estimate(
         Request(
             manifest=options["manifest"],
+            program=options["program"],
+            saw=note,
             inputs=options["inputs"],
             features=options["features"],
             memory_mb=options["memory_mb"],
@@ -168,17 +180,17 @@ def _bytes(size: int) -> str:
 
 def _calibrated_fields(document: dict[str, Any]) -> list[tuple[str, str]]:
     if document["status"] == "calibrated":
-        memory = f"{_bytes(document['calibrated_peak_bytes'])}, {_source(document, '')}"
+        memory = f"{_bytes(document['calibrated_peak_bytes'])}, {long(document)}"
     else:
         memory = f"none: {_REASONS[document['reason']]}"
     if document["runtime_status"] == "calibrated":
-        runtime = f"at most {document['calibrated_runtime_upper_seconds']} s, {_source(document, 'runtime_')}"
+        runtime = f"at most {document['calibrated_runtime_upper_seconds']} s, {_runtime_source(document)}"
     else:
         runtime = f"none: {_REASONS[document['runtime_reason']]}"
     return [("Calibrated memory", memory), ("Calibrated runtime", runtime)]
 
 
-def _source(document: dict[str, Any], part: str) -> str:
-    at_least = "at least " if document[f"{part}multiplier_is_lower_bound"] else ""
+def _runtime_source(document: dict[str, Any]) -> str:
+    at_least = "at least " if document["runtime_multiplier_is_lower_bound"] else ""
     training = document["calibration"]["training_set"]["set_id"]
-    return f"the figure x {at_least}{document[f'{part}multiplier']}, the worst ratio in {training}"
+    return f"the figure x {at_least}{document['runtime_multiplier']}, the worst ratio in {training}"

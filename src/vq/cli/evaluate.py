@@ -8,6 +8,7 @@ import click
 
 from vq.actions.evaluation import evaluate_set, load_calibration
 from vq.canonical import pretty_rows
+from vq.cli.corrections import margin_words
 from vq.cli.options import PATH, json_option, progress, quiet_option, svg_name
 from vq.cli.output import Output, dash, warn
 from vq.estimates.calibration import Calibration
@@ -76,7 +77,19 @@ def _draw(report: Report, calibration: Calibration | None, target: str) -> None:
     # Only who asks for a picture pays for loading what draws it.
     from vq.plots.evaluation import draw  # noqa: PLC0415
 
-    write_new(target, draw(report, None if calibration is None else calibration.calibration_id))
+    write_new(target, draw(report, None if calibration is None else _named(calibration)))
+
+
+def _named(calibration: Calibration) -> str:
+    """A calibration as the picture names it: by its id, and by its method and margin where it is no plain factor."""
+    if not calibration.newer:
+        return calibration.calibration_id
+    return f"{calibration.calibration_id}, {_method(calibration)}"
+
+
+def _method(calibration: Calibration) -> str:
+    margin = f", {margin_words(calibration.margin_percent)}" if calibration.newer else ""
+    return calibration.method + margin
 
 
 def _show(output: Output, report: Report, calibration: Calibration | None, plot: str | None) -> None:
@@ -84,7 +97,7 @@ def _show(output: Output, report: Report, calibration: Calibration | None, plot:
     output.line(f"set {report.sha256}")
     if calibration is not None:
         output.line(f"calibration {calibration.calibration_id}")
-        output.paragraph(f"  fitted on {calibration.training_set_id}, {calibration.method}")
+        output.paragraph(f"  fitted on {calibration.training_set_id}, {_method(calibration)}")
     output.line()
     counts = report.overall.memory.counts
     met = [verdict for verdict in MEMORY_VERDICTS if counts[verdict]]

@@ -7,7 +7,7 @@ import click
 from vq.actions.fetch import fetch as fetch_files
 from vq.canonical import pretty
 from vq.cli.jobs import the_queue
-from vq.cli.options import json_option
+from vq.cli.options import PATH, json_option
 from vq.cli.output import Output, warn
 from vq.cli.submitting import progress_line
 from vq.jobs.record import State
@@ -22,7 +22,7 @@ from vq.store import jobs as stored
   vq fetch a7 -o logs --only '*.log'"""
 )
 @click.argument("job")
-@click.option("-o", "--output", "out", metavar="DIR", required=True, type=click.Path(), help="Absent or empty.")
+@click.option("-o", "--output", "out", metavar="DIR", required=True, type=PATH, help="Absent or empty.")
 @click.option("--only", metavar="GLOB", help="Only files whose name or path is like this.")
 @json_option
 def fetch(job: str, out: str, only: str | None, as_json: bool) -> None:  # noqa: FBT001 - click passes flags so

@@ -7,7 +7,6 @@ columns repeated, so that 80 columns are enough in a terminal and in a pipe.
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -122,7 +121,11 @@ def styled(text: str, **style: bool | str) -> str:
 
 def page_width() -> int:
     """The width to lay text out for: the terminal's, or 80 columns in a pipe."""
-    return shutil.get_terminal_size((PAGE, 24)).columns if sys.stdout.isatty() else PAGE
+    if not sys.stdout.isatty():
+        return PAGE
+    import shutil  # noqa: PLC0415 - it loads every compression there is
+
+    return shutil.get_terminal_size((PAGE, 24)).columns
 
 
 def dash() -> str:

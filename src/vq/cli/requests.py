@@ -8,10 +8,11 @@ from typing import Any
 
 import click
 
-from vq.actions.orders import MOST_MEM_MB, read_name, read_wall_time
+from vq.actions.orders import read_name, read_wall_time
 from vq.actions.place import config_in_force
 from vq.actions.requesting import Asked, Chosen, ask, check_edit, choose, now_ms, refuse_not_taken
 from vq.cli.jobs import show_jobs, the_queue
+from vq.cli.mebibytes import MEM_MB
 from vq.cli.options import json_option, quiet_option
 from vq.cli.output import Output, note
 from vq.jobs.events import Edited, KillRequested, Paused, Resumed
@@ -117,7 +118,7 @@ def resume(**options: Any) -> None:
 )
 @click.argument("job")
 @click.option("--cpus", metavar="N", type=click.IntRange(1), help="CPUs.")
-@click.option("--mem-mb", metavar="N", type=click.IntRange(1, MOST_MEM_MB), help="Memory limit in MiB.")
+@click.option("--mem-mb", metavar="N", type=MEM_MB, help="Memory limit in MiB.")
 @click.option("--time", "--time-limit", "time_limit", metavar="T", help="Time limit: minutes, H:M:S, D-H:M:S.")
 @click.option("--wall-time-seconds", metavar="N", type=int, help="Time limit in seconds.")
 @click.option("--priority", metavar="N", type=click.IntRange(-LARGEST, LARGEST), help="Higher goes first.")

@@ -7,11 +7,12 @@ from typing import Any
 
 import click
 
-from vq.actions.orders import MOST_MEM_MB, read_wall_time
+from vq.actions.orders import read_wall_time
 from vq.actions.place import config_in_force
 from vq.actions.resubmit import Overrides
 from vq.actions.resubmit import resubmit as submit_again
 from vq.cli.jobs import show_jobs, the_queue, wake_daemon
+from vq.cli.mebibytes import MEM_MB
 from vq.cli.options import json_option, quiet_option
 from vq.cli.output import Output
 
@@ -25,7 +26,7 @@ from vq.cli.output import Output
   vq resubmit a7 a8 --time-limit 12:00:00"""
 )
 @click.argument("jobs", nargs=-1, required=True, metavar="JOB...")
-@click.option("--mem-mb", metavar="N", type=click.IntRange(1, MOST_MEM_MB), help="Another memory limit, in MiB.")
+@click.option("--mem-mb", metavar="N", type=MEM_MB, help="Another memory limit, in MiB.")
 @click.option("--time", "--time-limit", "time_limit", metavar="T", help="Another time limit: minutes, H:M:S, D-H:M:S.")
 @click.option("--wall-time-seconds", metavar="N", type=int, help="Another time limit, in seconds.")
 @json_option

@@ -13,6 +13,7 @@ from vq.actions.explain import explain
 from vq.actions.place import Place, config_in_force
 from vq.actions.requesting import now_ms
 from vq.canonical import pretty
+from vq.cli.corrections import short
 from vq.cli.jobs import the_queue
 from vq.cli.options import json_option, quiet_option
 from vq.cli.output import Output
@@ -150,7 +151,7 @@ def estimate_line(receipt: dict[str, Any], calibration: dict[str, Any] | None) -
         return text
     if calibration["status"] == "calibrated":
         figure = _mib(calibration["calibrated_peak_bytes"])
-        return f"{text}; calibrated {figure} (x{calibration['multiplier']}, {calibration['hardware_class']})"
+        return f"{text}; calibrated {figure} ({short(calibration)}, {calibration['hardware_class']})"
     return f"{text}; not calibrated: {calibration['reason'].replace('_', ' ')}"
 
 

@@ -14,6 +14,7 @@ import click
 from vq.actions.bringing import Bringing, script_command
 from vq.actions.orders import read_array, read_order
 from vq.actions.submit import Request
+from vq.cli.mebibytes import MEM_MB
 from vq.errors import UsageError
 from vq.jobs.record import Reserve
 
@@ -55,10 +56,10 @@ _OPTIONS = (
     click.option("-d", "--dir", "folder", metavar="DIR", help="Copy this folder; the job starts in the copy."),
     click.option("--compressed", metavar="FILE", help="Unpack this tar archive (plain, gz, bz2, xz); start in it."),
     click.option("--here", is_flag=True, help="Run in the current folder, without a copy."),
-    click.option("--from-file", metavar="LIST", help="A job a line: a command, or JSON with its options."),
+    click.option("--from-file", metavar="LIST", help="A job a line (- is stdin): a command, or JSON with options."),
     click.option("--array", metavar="N[%K]", help="N jobs with VQ_ARRAY_INDEX 0 to N-1, at most K at once."),
     click.option("--cpus", metavar="N", type=int, help="CPUs (default: the profile's, 1)."),
-    click.option("--mem-mb", metavar="N", type=int, help="Memory limit in MiB (default: a share of the host)."),
+    click.option("--mem-mb", metavar="N", type=MEM_MB, help="Memory limit in MiB (default: a share of the host)."),
     click.option("--time", "--time-limit", "time_limit", metavar="T", help="Time limit: minutes, H:M:S, D-H:M:S."),
     click.option("--wall-time-seconds", metavar="N", type=int, help="Time limit in seconds."),
     click.option("--profile", metavar="NAME", help="The profile whose limits and slots it has."),

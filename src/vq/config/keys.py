@@ -18,7 +18,7 @@ KIB = 1024
 
 _LARGEST_MARGIN = 1000
 _MOST_OVERCOMMIT = 100
-_SIZE = re.compile(r"(?P<number>[0-9]{1,12})(?P<unit>[KMGT])")
+_SIZE = r"(?P<number>[0-9]{1,12})(?P<unit>[KMGT])"
 _SIZE_BYTES = {"K": KIB, "M": KIB**2, "G": KIB**3, "T": KIB**4}
 _OFF = "off"
 
@@ -28,27 +28,28 @@ SECTIONS = ("host", "daemon", "sizing", "profiles", "hooks")
 class Key(NamedTuple):
     """A key: `read` turns its value as written into the resolved one, or raises `ValueError` or `UsageError`.
 
-    `expected` says how it is written, `resolved` is the shape of the resolved value. The defaults of the budgets are
-    the host's and stand not here.
+    `expected` says how it is written, `resolved` is the shape of the resolved value, `meaning` is its line in the
+    reference. The defaults of the budgets are the host's and stand not here.
     """
 
     read: Callable[[Any], Any]
     expected: str
     resolved: Kind
     default: Any
+    meaning: str
 
 
 def size_bytes(written: str) -> int:
     """The bytes of a size such as `24G`; K, M, G and T are powers of 1024. Raises `UsageError`."""
-    found = _SIZE.fullmatch(written)
+    found = re.fullmatch(_SIZE, written)
     size = 0 if found is None else int(found["number"]) * _SIZE_BYTES[found["unit"]]
     if not 0 < size <= LARGEST:
         raise UsageError(f"{written!r} is no size", hint="write a whole number and K, M, G or T: 512M or 24G")
     return size
 
 
-def _choice(*words: str) -> Key:
-    return Key(_one_of(words), " or ".join(f'"{word}"' for word in words), one_of(words), words[0])
+def _choice(*words: str, meaning: str) -> Key:
+    return Key(_one_of(words), " or ".join(f'"{word}"' for word in words), one_of(words), words[0], meaning)
 
 
 def _one_of(words: tuple[str, ...]) -> Callable[[Any], str]:
@@ -109,23 +110,82 @@ _NUMBER = Kind("a number", lambda v: type(v) in (int, float) and 0 < v <= _MOST_
 _WORDS = Kind("an array of strings", lambda v: type(v) is list and all(type(word) is str for word in v))
 
 KEYS: Mapping[str, Key] = {
-    "host.memory_max": Key(_texted(size_bytes), _SIZE_EXPECTED, _COUNT, None),
-    "host.cpus": Key(_whole(1), "a whole number of 1 or more", _COUNT, None),
-    "host.admission": _choice("measured", "caps"),
-    "host.cpu_admission": _choice("caps", "measured", "off"),
-    "host.cpu_overcommit": Key(_overcommit, f"a number above 0, at most {_MOST_OVERCOMMIT}", _NUMBER, 1.0),
-    "host.barrier_after": Key(_or_off(span_ms), f'{_SPAN_EXPECTED} or "off"', _SPAN_OR_NULL, 600_000),
-    "host.on_host_oom": _choice("requeue", "fail"),
-    "host.kill_grace": Key(_texted(span_ms), _SPAN_EXPECTED, integer(0), 10_000),
-    "host.starved_after": Key(_or_off(span_ms), f'{_SPAN_EXPECTED} or "off"', _SPAN_OR_NULL, None),
-    "host.enforcement": _choice("auto", "cgroup2", "cgroup1", "systemd", "sampled"),
-    "daemon.autostart": Key(_boolean, "true or false", BOOLEAN, default=True),
-    "sizing.margin": Key(_whole(0, _LARGEST_MARGIN), f"a percentage from 0 to {_LARGEST_MARGIN}", integer(0), 15),
-    "sizing.min_jobs": Key(_whole(1), "a whole number of 1 or more", _COUNT, 10),
-    "hooks.on_end": Key(_argv, "an array of strings: the program and its arguments", _WORDS, ()),
+    "host.memory_max": Key(
+        _texted(size_bytes), _SIZE_EXPECTED, _COUNT, None, "The memory that all jobs together may hold."
+    ),
+    "host.cpus": Key(_whole(1), "a whole number of 1 or more", _COUNT, None, "The CPUs that jobs share."),
+    "host.admission": _choice(
+        "measured", "caps", meaning="Reserve memory by the measured peaks of earlier runs, or each job's whole limit."
+    ),
+    "host.cpu_admission": _choice(
+        "caps", "measured", "off", meaning="Reserve the CPUs asked for, those measured, or none."
+    ),
+    "host.cpu_overcommit": Key(
+        _overcommit, f"a number above 0, at most {_MOST_OVERCOMMIT}", _NUMBER, 1.0, "So many times `cpus` are reserved."
+    ),
+    "host.barrier_after": Key(
+        _or_off(span_ms),
+        f'{_SPAN_EXPECTED} or "off"',
+        _SPAN_OR_NULL,
+        600_000,
+        "A job that has waited so long for room lets no later one pass; off: small jobs may pass for ever.",
+    ),
+    "host.on_host_oom": _choice(
+        "requeue", "fail", meaning="What the job gets that is ended because jobs together outgrew the budget."
+    ),
+    "host.kill_grace": Key(
+        _texted(span_ms), _SPAN_EXPECTED, integer(0), 10_000, "From TERM to KILL when a job is ended."
+    ),
+    "host.starved_after": Key(
+        _or_off(span_ms),
+        f'{_SPAN_EXPECTED} or "off"',
+        _SPAN_OR_NULL,
+        None,
+        "End a job that has used almost no CPU for so long; needs control groups.",
+    ),
+    "host.enforcement": _choice(
+        "auto",
+        "cgroup2",
+        "cgroup1",
+        "systemd",
+        "sampled",
+        meaning="How limits are held and runs measured; `VQ_ENFORCEMENT` says it too.",
+    ),
+    "daemon.autostart": Key(
+        _boolean, "true or false", BOOLEAN, default=True, meaning="Whether a submission starts the daemon."
+    ),
+    "sizing.margin": Key(
+        _whole(0, _LARGEST_MARGIN),
+        f"a percentage from 0 to {_LARGEST_MARGIN}",
+        integer(0),
+        15,
+        "What is added to a predicted peak, in percent.",
+    ),
+    "sizing.min_jobs": Key(
+        _whole(1),
+        "a whole number of 1 or more",
+        _COUNT,
+        10,
+        "So many runs of a job, or of its profile's jobs, are needed before anything is predicted.",
+    ),
+    "hooks.on_end": Key(
+        _argv,
+        "an array of strings: the program and its arguments",
+        _WORDS,
+        (),
+        "Run at the end of every job, without a shell, with the job's record (JSON) on stdin.",
+    ),
 }
 PROFILE_KEYS: Mapping[str, Key] = {
-    "memory": Key(_texted(size_bytes), _SIZE_EXPECTED, integer(1, null=True), None),
-    "cpus": Key(_whole(1), "a whole number of 1 or more", _COUNT, 1),
-    "slots": Key(_whole(1), "a whole number of 1 or more", integer(1, null=True), None),
+    "memory": Key(
+        _texted(size_bytes),
+        _SIZE_EXPECTED,
+        integer(1, null=True),
+        None,
+        "The memory limit of a job of the profile that names none; without: its share of the host.",
+    ),
+    "cpus": Key(_whole(1), "a whole number of 1 or more", _COUNT, 1, "The CPUs of a job that names none."),
+    "slots": Key(
+        _whole(1), "a whole number of 1 or more", integer(1, null=True), None, "So many jobs of it run at once."
+    ),
 }

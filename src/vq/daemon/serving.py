@@ -22,6 +22,7 @@ from vq.daemon.mailbox import Mailbox
 from vq.daemon.presence import announce, take_lock
 from vq.daemon.watch import Watch
 from vq.errors import VqError
+from vq.files.fifo import tell
 from vq.files.staging import sweep_staging
 from vq.hosts.local.attempts import Attempts
 from vq.hosts.local.facts import facts
@@ -32,9 +33,8 @@ from vq.readings import processes
 from vq.store.connection import Opener, Store, open_store
 from vq.store.folder import prepare_folder
 from vq.store.jobs import hooks_due
-from vq.store.layout import staging_folder, wake_path
+from vq.store.layout import NEWS, staging_folder, wake_path
 from vq.store.settings import store_config
-from vq.supervisor.requests import tell
 
 _PAUSE_SECONDS = 1.0
 _log = logging.getLogger(__name__)
@@ -119,7 +119,7 @@ def now_ms() -> int:
 
 def wake(state_folder: str) -> None:
     """Have the daemon of a state folder look at what is new, if there is one."""
-    tell(wake_path(state_folder), "wake")
+    tell(wake_path(state_folder), NEWS)
 
 
 def _stopped_by_signals(state_folder: str) -> Callable[[], bool]:

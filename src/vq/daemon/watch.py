@@ -119,7 +119,7 @@ class Watch:
         for line in lines:
             named = self._attempts.named(line)
             job = None if named is None else self._known.running.get(named[0])
-            if job is not None and named == (job.id, job.life.attempt):
+            if job is not None and named == (job.id, job.life.attempt) and job.id not in happened:
                 self._note(happened, job, self._ended(job, self._attempts.result(job)))
         for gone in self._launcher.gone():
             self._supervisor_gone(gone, happened, now_ms)
@@ -174,7 +174,9 @@ class Watch:
         job = None if identifier is None else self._known.running.get(identifier)
         if job is None or self._attempts.spec_path(job) != gone.spec_path:
             return
-        if (ended := self._ended(job, self._attempts.result(job))) is not None:
+        if job.id in happened:
+            self._adrift[job.id] = None
+        elif (ended := self._ended(job, self._attempts.result(job))) is not None:
             self._note(happened, job, ended)
             self._adrift[job.id] = None
         elif self._attempts.has_begun(job):

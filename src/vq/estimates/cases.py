@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from vq.canonical import digest
 from vq.errors import BadDataError
+from vq.estimates.correction import Correction
 from vq.estimates.exact import Quantity
 from vq.estimates.program import SCOPES, UNSPECIFIED, Number
 from vq.estimates.receipt import Receipt
@@ -95,11 +96,15 @@ class RuntimeIdentity(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Multipliers:
-    """The multipliers of a calibration's calibrated groups, as recorded."""
+class Corrections:
+    """What a calibration's calibrated groups do to a memory figure and (a factor) to the upper bound of a runtime.
 
-    memory: Mapping[Identity, Number]
+    `newer` is whether it has an offset or a margin, which documents of the first version have no keys for.
+    """
+
+    memory: Mapping[Identity, Correction]
     runtime: Mapping[RuntimeIdentity, Number]
+    newer: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,13 +31,15 @@ from fractions import Fraction
 from typing import Any
 
 from vq.errors import BadDataError
-from vq.estimates.cases import EvaluationSet, Multipliers, Observation
-from vq.estimates.exact import ceiling_product, decimal, exceeds, nearest, round_up
+from vq.estimates.cases import Corrections, EvaluationSet, Observation
+from vq.estimates.correction import Correction
+from vq.estimates.exact import decimal, exceeds, nearest, round_up
 from vq.estimates.program import Number
 from vq.estimates.summary import UNCALIBRATED, Summary
-from vq.shapes import LARGEST
 
 REPORT_SCHEMA = "vq.estimate-evaluation-report/1"
+NEWER_REPORT_SCHEMA = "vq.estimate-evaluation-report/2"
+"""A report with a calibration by an offset or with a margin: each case has one more key."""
 
 _LIMITATIONS = (
     "The report speaks of these estimators, programs, methods and hardware classes only.",
@@ -93,11 +95,11 @@ def runtime_verdict(observation: Observation, upper: Number | None) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibrated:
-    """A case under a calibration: its verdicts, figures and multipliers, None where there are none."""
+    """A case under a calibration: its verdicts, figures and what gave them, None where there are none."""
 
     memory: str
     peak_bytes: int | None
-    multiplier: Number | None
+    correction: Correction | None
     runtime: str
     upper_seconds: float | None
     runtime_multiplier: Number | None
@@ -123,24 +125,16 @@ class Judged:
         return peak, figure
 
 
-def judge(observation: Observation, multipliers: Multipliers | None) -> Judged:
-    """The verdicts on one case, raw and (with multipliers) calibrated."""
+def judge(observation: Observation, corrections: Corrections | None) -> Judged:
+    """The verdicts on one case, raw and (with corrections) calibrated."""
     receipt = observation.receipt
     return Judged(
         observation=observation,
         memory=memory_verdict(observation, receipt.predicted_peak_bytes),
         job_wide=job_wide_verdict(observation),
         runtime=runtime_verdict(observation, receipt.interval[1] if receipt.interval else None),
-        calibrated=None if multipliers is None else _calibrated(observation, multipliers),
+        calibrated=None if corrections is None else _calibrated(observation, corrections),
     )
-
-
-def calibrated_peak(figure: int, multiplier: Number) -> int:
-    """`figure` × `multiplier`, rounded up to a byte; raises `BadDataError` past 2^53−1."""
-    peak = ceiling_product(figure, multiplier)
-    if peak > LARGEST:
-        raise BadDataError(f"a calibrated peak of at most {LARGEST} bytes; {figure} × {multiplier} is more")
-    return peak
 
 
 def calibrated_upper(upper: Number, multiplier: Number) -> float:
@@ -148,13 +142,13 @@ def calibrated_upper(upper: Number, multiplier: Number) -> float:
     return round_up(decimal(upper) * decimal(multiplier))
 
 
-def _calibrated(observation: Observation, multipliers: Multipliers) -> Calibrated:
+def _calibrated(observation: Observation, corrections: Corrections) -> Calibrated:
     identity, receipt = observation.identity, observation.receipt
-    multiplier = multipliers.memory.get(identity) if identity else None
-    runtime_multiplier = multipliers.runtime.get(identity.runtime()) if identity else None
+    correction = corrections.memory.get(identity) if identity else None
+    runtime_multiplier = corrections.runtime.get(identity.runtime()) if identity else None
     memory, peak, figure = UNCALIBRATED, None, receipt.predicted_peak_bytes
-    if multiplier is not None:
-        peak = None if figure is None else calibrated_peak(figure, multiplier)
+    if correction is not None:
+        peak = None if figure is None else correction.applied(figure)
         memory = memory_verdict(observation, peak)
     runtime, upper = UNCALIBRATED, None
     if runtime_multiplier is not None and receipt.interval is None:
@@ -165,7 +159,7 @@ def _calibrated(observation: Observation, multipliers: Multipliers) -> Calibrate
     return Calibrated(
         memory=memory,
         peak_bytes=peak,
-        multiplier=None if peak is None else multiplier,
+        correction=None if peak is None else correction,
         runtime=runtime,
         upper_seconds=upper,
         runtime_multiplier=None if upper is None else runtime_multiplier,
@@ -214,11 +208,12 @@ class Report:
     groups: tuple[tuple[str | None, str, Summary], ...]
     overall: Summary
     warnings: tuple[str, ...]
+    newer: bool
 
     def document(self, calibration: dict[str, Any] | None = None) -> dict[str, Any]:
         """The report document with `cases` left empty (see `case_documents`)."""
         document: dict[str, Any] = {
-            "schema_name": REPORT_SCHEMA,
+            "schema_name": NEWER_REPORT_SCHEMA if self.newer else REPORT_SCHEMA,
             "set": {"set_id": self.set_id, "sha256": self.sha256, "cases": len(self.rows)},
             "cases": [],
             "groups": [
@@ -233,28 +228,28 @@ class Report:
 
     def case_documents(self) -> Iterator[dict[str, Any]]:
         """The report's `cases`, one after another: a hundred thousand need not stand in memory at once."""
-        return map(_case_document, self.rows)
+        return (_case_document(row, newer=self.newer) for row in self.rows)
 
 
 def evaluate(
-    evaluation_set: EvaluationSet, observations: Iterable[Observation], multipliers: Multipliers | None = None
+    evaluation_set: EvaluationSet, observations: Iterable[Observation], corrections: Corrections | None = None
 ) -> Report:
     """The report on a set; raises `BadDataError` where receipts contradict the set."""
     check = UsageCheck()
-    overall = Summary(calibrated=multipliers is not None)
+    overall = Summary(calibrated=corrections is not None)
     groups: dict[tuple[bool, str, str], Summary] = {}
     rows = []
     for observation in observations:
         check.check(observation)
         try:
-            row = judge(observation, multipliers)
+            row = judge(observation, corrections)
         except BadDataError as error:
             raise error.at(f"case {observation.case.case_id}")  # noqa: B904 - the same error, placed
         rows.append(row)
         method = observation.receipt.method
         key = (method is None, method or "", observation.case.hardware_class)
         if key not in groups:
-            groups[key] = Summary(calibrated=multipliers is not None)
+            groups[key] = Summary(calibrated=corrections is not None)
         for summary in (groups[key], overall):
             summary.add(row.memory, row.runtime, row.job_wide, row.ratio)
             if row.calibrated is not None:
@@ -269,10 +264,11 @@ def evaluate(
         ),
         overall=overall,
         warnings=tuple(check.warnings),
+        newer=corrections is not None and corrections.newer,
     )
 
 
-def _case_document(row: Judged) -> dict[str, Any]:
+def _case_document(row: Judged, *, newer: bool) -> dict[str, Any]:
     observation, receipt, case = row.observation, row.observation.receipt, row.observation.case
     wall = observation.wall_seconds
     document: dict[str, Any] = {
@@ -297,10 +293,13 @@ def _case_document(row: Judged) -> dict[str, Any]:
         "runtime": row.runtime,
     }
     if row.calibrated is not None:
+        correction = row.calibrated.correction
+        offset = {"calibration_offset_bytes": correction.offset_bytes if correction else None} if newer else {}
         document |= {
             "calibrated_memory": row.calibrated.memory,
             "calibrated_peak_bytes": row.calibrated.peak_bytes,
-            "calibration_multiplier": row.calibrated.multiplier,
+            "calibration_multiplier": correction.multiplier if correction else None,
+            **offset,
             "calibrated_runtime": row.calibrated.runtime,
             "calibrated_runtime_upper_seconds": row.calibrated.upper_seconds,
             "runtime_calibration_multiplier": row.calibrated.runtime_multiplier,

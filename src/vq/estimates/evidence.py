@@ -38,8 +38,8 @@ _FILE = Record({"schema_version": constant(1)}, _OPTIONAL)
 RECORDED = Record({"sha256": SHA256, "schema_version": constant(1)}, _OPTIONAL, nullable=True)
 """The shape of evidence inside a receipt: exactly the keys given, and the file's digest."""
 
-MUST_AGREE = ("method", "basis", "task_type")
-"""The keys that name what the program also reports; they must agree, in any case of letters."""
+MUST_AGREE = ("method", "basis", "task_type", "mpi_ranks", "threads_per_rank")
+"""The keys that name what the program also reports; they must agree, words in any case of letters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,9 +74,8 @@ def refuse_contradiction(
     for key in MUST_AGREE:
         if key not in given or key in unknown or key not in reported:
             continue
-        said = reported[key]
-        if not isinstance(said, str) or lower(given[key]) != lower(said):
-            there = f'"{said}"' if isinstance(said, str) else "none"
-            raise BadDataError(
-                f"no contradiction of what the program reported, {there}", path=(*path, key), found=given[key]
-            )
+        said, told = reported[key], given[key]
+        same = lower(told) == lower(said) if isinstance(told, str) and isinstance(said, str) else told == said
+        if not same:
+            there = f'"{said}"' if isinstance(said, str) else "none" if said is None else said
+            raise BadDataError(f"no contradiction of what the program reported, {there}", path=(*path, key), found=told)

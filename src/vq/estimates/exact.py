@@ -35,7 +35,7 @@ def exceeds(value: Quantity, bound: Quantity) -> bool:
     return value > bound
 
 
-def ceiling_product(figure: int, multiplier: Number) -> int:
+def ceiling_product(figure: int, multiplier: Quantity) -> int:
     """`figure` times the recorded decimal of `multiplier`, rounded up to a whole number."""
     numerator, denominator = decimal(multiplier).as_integer_ratio()
     return -(-figure * numerator // denominator)

@@ -1,4 +1,4 @@
-"""Fitting a calibration: a factor for each group of estimates, from the decided cases of one set.
+"""Fitting a calibration: a factor or an offset for each group of estimates, from the decided cases of one set.
 
 Rules. Cases are grouped by estimator, program, program version, method, algorithm, memory scope and hardware class
 (runtime: without the scope); a case whose version or method is unknown belongs to no group. Evidence for memory:
@@ -19,35 +19,74 @@ A case counts once, by its largest ratio, and exact wins a tie. multiplier = max
 to 6 decimals: a calibration never lowers an estimate. It is a lower bound when no exact ratio reaches the worst one.
 A group with fewer decided cases than `min_cases` stays uncalibrated. Source: the requirement on calibrating on a
 training set, and the fine print of the estimates page.
+
+By the method `offset` the same evidence for memory gives differences in place of ratios, and a group's
+offset_bytes = max(0, worst difference). A margin in percent is recorded and applied last, to what either gives.
+Runtime is always fitted by a factor, without margin.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from operator import attrgetter
+from typing import Any, Literal
 
 from vq.canonical import digest
 from vq.errors import placed
-from vq.estimates.calibration import JOB_WIDE_PEAK, MEMORY_UNUSED, PEAK, RUNTIME, RUNTIME_UNUSED, SCHEMA
+from vq.estimates.calibration import (
+    JOB_WIDE_PEAK,
+    MEMORY_UNUSED,
+    NEWER_SCHEMA,
+    OFFSET_JOB_WIDE_PEAK,
+    OFFSET_PEAK,
+    PEAK,
+    RUNTIME,
+    RUNTIME_UNUSED,
+    SCHEMA,
+)
 from vq.estimates.cases import EvaluationSet, Identity, Observation, RuntimeIdentity
 from vq.estimates.evaluation import UsageCheck, job_wide_verdict, memory_verdict, runtime_verdict
 from vq.estimates.exact import decimal, round_up
+from vq.estimates.program import Number
+
+Document = dict[str, Any]
 
 MIN_CASES = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What one case says of the true factor: the ratio itself, or that it is at least `ratio`."""
+    """What one case says: that it needed `observed` of what `figure` was said, or at least that much."""
 
-    ratio: Fraction
+    observed: int | Fraction
+    figure: int | Fraction
     exact: bool
+
+    @property
+    def ratio(self) -> Fraction:
+        """The factor that the case needed."""
+        return Fraction(self.observed, self.figure)
+
+    @property
+    def difference(self) -> Fraction:
+        """What the case needed beside the figure; below 0 where that was more than enough."""
+        return Fraction(self.observed - self.figure)
+
+
+Measure = Callable[[Evidence], Fraction]
+"""By what the worst case of a group is found: `ratio` or `difference`."""
+
+_Worst = tuple[Fraction, bool]
+"""The largest of what a measure gives in a group, and whether an exact case reaches it."""
+
+_Written = Callable[[_Worst | None], Document]
+"""How the correction that follows from the worst case is written, or that there is none."""
 
 
 def memory_evidence(observation: Observation, *, job_wide: bool) -> Evidence | str:
-    """The evidence of one case for its group's memory factor, or the verdict under which it goes unused."""
+    """The evidence of one case for its group's memory correction, or the verdict under which it goes unused."""
     figure = observation.receipt.predicted_peak_bytes
     verdict = memory_verdict(observation, figure)
     if figure is None:
@@ -55,24 +94,24 @@ def memory_evidence(observation: Observation, *, job_wide: bool) -> Evidence | s
     found: list[Evidence] = []
     peak, measured = observation.peak_bytes, verdict == "underpredicted"
     if peak is not None and observation.comparable and (verdict == "within" or (measured and peak > figure)):
-        found.append(Evidence(ratio=Fraction(peak, figure), exact=True))
+        found.append(Evidence(observed=peak, figure=figure, exact=True))
     elif peak is not None and measured and peak > figure and observation.receipt.scope in ("job", "node"):
-        found.append(Evidence(ratio=Fraction(peak, figure), exact=False))
+        found.append(Evidence(observed=peak, figure=figure, exact=False))
     limit = observation.case.memory_limit_bytes
     if measured and limit is not None and observation.oom_refutes(figure):
-        found.append(Evidence(ratio=Fraction(limit, figure), exact=False))
+        found.append(Evidence(observed=limit, figure=figure, exact=False))
     if job_wide:
         found += _job_wide_evidence(observation, figure)
-    return max(found, key=lambda evidence: (evidence.ratio, evidence.exact)) if found else verdict
+    return max(found, key=lambda evidence: (evidence.observed, evidence.exact)) if found else verdict
 
 
 def _job_wide_evidence(observation: Observation, figure: int) -> list[Evidence]:
     usage = observation.usage
     match job_wide_verdict(observation):
         case "within" if usage is not None and usage.job_high_bytes is not None:
-            return [Evidence(ratio=Fraction(usage.job_high_bytes, figure), exact=True)]
+            return [Evidence(observed=usage.job_high_bytes, figure=figure, exact=True)]
         case "underpredicted" if usage is not None and usage.job_low_bytes is not None:
-            return [Evidence(ratio=Fraction(usage.job_low_bytes, figure), exact=False)]
+            return [Evidence(observed=usage.job_low_bytes, figure=figure, exact=False)]
         case _:
             return []
 
@@ -90,17 +129,18 @@ def runtime_evidence(observation: Observation) -> Evidence | str:
     if observation.case.outcome == "time_exceeded":
         ends.append(observation.case.wall_limit_seconds)
     longest = max(decimal(seconds) for seconds in ends if seconds is not None)
-    return Evidence(ratio=longest / decimal(interval[1]), exact=completed)
+    return Evidence(observed=longest, figure=decimal(interval[1]), exact=completed)
 
 
 @dataclass(slots=True, kw_only=True)
 class _Fit:
     """One group while its cases are met."""
 
+    measure: Measure
     unused: dict[str, int]
     exact: int = 0
     lower_bound: int = 0
-    worst: Evidence | None = None
+    worst: _Worst | None = None
 
     def add(self, evidence: Evidence | str) -> None:
         if isinstance(evidence, str):
@@ -108,16 +148,16 @@ class _Fit:
             return
         self.exact += evidence.exact
         self.lower_bound += not evidence.exact
-        if self.worst is None or (evidence.ratio, evidence.exact) > (self.worst.ratio, self.worst.exact):
-            self.worst = evidence
+        found = (self.measure(evidence), evidence.exact)
+        if self.worst is None or found > self.worst:
+            self.worst = found
 
-    def document(self, min_cases: int) -> dict[str, Any]:
+    def document(self, min_cases: int, correction: _Written) -> Document:
         decided = self.exact + self.lower_bound
-        calibrated = self.worst if decided >= min_cases else None
+        worst = self.worst if decided >= min_cases else None
         return {
-            "status": "uncalibrated" if calibrated is None else "calibrated",
-            "multiplier": None if calibrated is None else round_up(max(Fraction(1), calibrated.ratio)),
-            "multiplier_is_lower_bound": None if calibrated is None else not calibrated.exact,
+            "status": "uncalibrated" if worst is None else "calibrated",
+            **correction(worst),
             "decided": decided,
             "exact": self.exact,
             "lower_bound": self.lower_bound,
@@ -125,8 +165,25 @@ class _Fit:
         }
 
 
+def _factor(worst: _Worst | None) -> Document:
+    multiplier = None if worst is None else round_up(max(Fraction(1), worst[0]))
+    return {"multiplier": multiplier, "multiplier_is_lower_bound": None if worst is None else not worst[1]}
+
+
+def _factor_of_newer(worst: _Worst | None) -> Document:
+    older = _factor(worst)
+    flag = older["multiplier_is_lower_bound"]
+    return {"multiplier": older["multiplier"], "offset_bytes": None, "is_lower_bound": flag}
+
+
+def _offset(worst: _Worst | None) -> Document:
+    offset_bytes = None if worst is None else max(0, int(worst[0]))
+    return {"multiplier": None, "offset_bytes": offset_bytes, "is_lower_bound": None if worst is None else not worst[1]}
+
+
 @dataclass(slots=True, kw_only=True)
 class _Fits:
+    measure: Measure
     memory: dict[Identity, _Fit] = field(default_factory=dict)
     runtime: dict[RuntimeIdentity, _Fit] = field(default_factory=dict)
     unidentified: int = 0
@@ -138,31 +195,47 @@ class _Fits:
             return
         fit = self.memory.get(identity)
         if fit is None:
-            fit = self.memory[identity] = _Fit(unused=dict.fromkeys(MEMORY_UNUSED, 0))
+            fit = self.memory[identity] = _Fit(measure=self.measure, unused=dict.fromkeys(MEMORY_UNUSED, 0))
         fit.add(memory_evidence(observation, job_wide=job_wide))
         runtime = identity.runtime()
         fit = self.runtime.get(runtime)
         if fit is None:
-            fit = self.runtime[runtime] = _Fit(unused=dict.fromkeys(RUNTIME_UNUSED, 0))
+            fit = self.runtime[runtime] = _Fit(measure=_RATIO, unused=dict.fromkeys(RUNTIME_UNUSED, 0))
         fit.add(runtime_evidence(observation))
 
 
+_RATIO: Measure = attrgetter("ratio")
+_DIFFERENCE: Measure = attrgetter("difference")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """How to fit: by `factor` or `offset`, with a margin in percent or None, over job-wide evidence too or not."""
+
+    method: Literal["factor", "offset"] = "factor"
+    margin_percent: Number | None = None
+    job_wide: bool = False
+    min_cases: int = MIN_CASES
+
+    @property
+    def newer(self) -> bool:
+        """Whether the document is one of the second version: it has an offset or a margin."""
+        return self.method == "offset" or self.margin_percent is not None
+
+
 def calibrate(
-    training_set: EvaluationSet,
-    observations: Iterable[Observation],
-    *,
-    min_cases: int = MIN_CASES,
-    job_wide: bool = False,
-) -> tuple[dict[str, Any], tuple[str, ...]]:
+    training_set: EvaluationSet, observations: Iterable[Observation], recipe: Recipe
+) -> tuple[Document, tuple[str, ...]]:
     """The calibration document fitted on a set, and warnings about the set.
 
     Raises `BadDataError` where receipts contradict the set, or a factor is not finite.
     """
-    check, fits = UsageCheck(), _Fits()
+    offset = recipe.method == "offset"
+    check, fits = UsageCheck(), _Fits(measure=_DIFFERENCE if offset else _RATIO)
     cases = []
     for observation in observations:
         check.check(observation)
-        fits.add(observation, job_wide=job_wide)
+        fits.add(observation, job_wide=recipe.job_wide)
         cases.append(
             {
                 "case_id": observation.case.case_id,
@@ -170,24 +243,35 @@ def calibrate(
                 "usage_sha256": observation.usage_sha256,
             }
         )
+    correction = _offset if offset else _factor_of_newer if recipe.newer else _factor
     content = {
-        "method": JOB_WIDE_PEAK if job_wide else PEAK,
-        "min_cases": min_cases,
+        "method": _METHODS[recipe.method, recipe.job_wide],
+        **({"margin_percent": recipe.margin_percent} if recipe.newer else {}),
+        "min_cases": recipe.min_cases,
         "training_set": {"set_id": training_set.set_id, "sha256": training_set.sha256},
         "training_cases": cases,
-        "groups": _groups(fits.memory, min_cases),
+        "groups": _groups(fits.memory, recipe.min_cases, correction),
         "runtime_method": RUNTIME,
-        "runtime_groups": _groups(fits.runtime, min_cases),
+        "runtime_groups": _groups(fits.runtime, recipe.min_cases, _factor),
         "unidentified": fits.unidentified,
     }
-    calibration_id = digest({"schema_name": SCHEMA, **content})
-    return {"schema_name": SCHEMA, "calibration_id": calibration_id, **content}, tuple(check.warnings)
+    schema = NEWER_SCHEMA if recipe.newer else SCHEMA
+    calibration_id = digest({"schema_name": schema, **content})
+    return {"schema_name": schema, "calibration_id": calibration_id, **content}, tuple(check.warnings)
 
 
-def _groups(fits: Mapping[Any, _Fit], min_cases: int) -> list[dict[str, Any]]:
+_METHODS = {
+    ("factor", False): PEAK,
+    ("factor", True): JOB_WIDE_PEAK,
+    ("offset", False): OFFSET_PEAK,
+    ("offset", True): OFFSET_JOB_WIDE_PEAK,
+}
+
+
+def _groups(fits: Mapping[Any, _Fit], min_cases: int, correction: _Written) -> list[Document]:
     ordered = sorted(fits, key=lambda identity: [(word is None, word or "") for word in identity])
     documents = []
     for identity in ordered:
         with placed(f"group {', '.join(word or 'none' for word in identity)}"):
-            documents.append({**identity._asdict(), **fits[identity].document(min_cases)})
+            documents.append({**identity._asdict(), **fits[identity].document(min_cases, correction)})
     return documents

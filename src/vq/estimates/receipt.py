@@ -6,16 +6,16 @@ them: no clock, host name, user or absolute path. `read_receipt` recomputes what
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from sys import intern
 from typing import Any
 
 from vq.canonical import digest
 from vq.errors import BadDataError
-from vq.estimates import manifest as vibe_qc
 from vq.estimates.evidence import RECORDED, Evidence, refuse_contradiction
 from vq.estimates.program import SCOPES, UNSPECIFIED, Feature, Number, ProgramEstimate, Scope, upper
+from vq.estimates.programs import BY_ESTIMATOR
 from vq.shapes import (
     ANY_OBJECT,
     LARGEST,
@@ -92,10 +92,8 @@ def make_receipt(
     """The receipt document of an estimate; raises `BadDataError` when the evidence contradicts the program."""
     given = evidence.given if evidence else {}
     refuse_contradiction(given, estimate.features, estimate.unknown_features)
-    scope = estimate.scope or given.get("memory_scope", UNSPECIFIED)
-    if given.get("memory_scope", scope) != scope:
-        raise BadDataError(f'no contradiction of the program\'s own scope, "{scope}"', path=("memory_scope",))
-    memory = _memory(estimate, scope, memory_mb)
+    scope, figure = _covered(estimate, given)
+    memory = _memory(estimate, scope, figure, memory_mb)
     lower, upper_bound = estimate.runtime_seconds or (None, None)
     listed = [[file.path, file.bytes, file.sha256] for file in inputs]
     digest_of_inputs = _input_digest(evidence.sha256 if evidence else None, listed, estimate.source.sha256)
@@ -124,8 +122,17 @@ def make_receipt(
     }
 
 
-def _memory(estimate: ProgramEstimate, scope: Scope, memory_mb: int | None) -> dict[str, Any]:
-    figure = estimate.predicted_peak_bytes
+def _covered(estimate: ProgramEstimate, given: Mapping[str, Any]) -> tuple[Scope, int | None]:
+    """What the figure covers, and the figure: of the whole job where the evidence asks for that and there is one."""
+    own, declared, figure = estimate.scope, given.get("memory_scope"), estimate.predicted_peak_bytes
+    if own is None or declared in (None, own):
+        return own or declared or UNSPECIFIED, figure
+    if declared == "job" and estimate.job_peak_bytes is not None:
+        return declared, estimate.job_peak_bytes
+    raise BadDataError(f'no contradiction of the program\'s own scope, "{own}"', path=("memory_scope",))
+
+
+def _memory(estimate: ProgramEstimate, scope: Scope, figure: int | None, memory_mb: int | None) -> dict[str, Any]:
     override = None if memory_mb is None else {"memory_mb": memory_mb, "bytes": memory_mb * MIB}
     return {
         "predicted_peak_bytes": figure,
@@ -171,21 +178,6 @@ _FEATURE = Kind(
     lambda v: v is None or type(v) in (str, bool) or is_number(v) or (type(v) in (int, float) and is_number(-v)),
 )
 _METHOD = text(null=True, least=1)
-_WORD = text(null=True, least=1, most=256)
-
-_FEATURES_OF_KNOWN = {
-    vibe_qc.ESTIMATOR: Record(
-        {
-            "method": _WORD,
-            "basis": _WORD,
-            "functional": _WORD,
-            "task_type": _WORD,
-            "options_digest": _WORD,
-            "threads": integer(1, null=True),
-        }
-    ),
-}
-
 _BYTES = integer(1)
 _BYTES_OR_NULL = integer(1, null=True)
 
@@ -271,9 +263,9 @@ def _intern(word: str | None) -> str | None:
 
 def _check_features(document: dict[str, Any], path: Path) -> None:
     features: dict[str, Feature] = document["features"]
-    known = _FEATURES_OF_KNOWN.get(document["estimator"])
+    known = BY_ESTIMATOR.get(document["estimator"])
     if known is not None:
-        known.check(features, path)
+        known.features.check(features, path)
     elif not 1 <= len(features) <= _MOST_FEATURES or "method" not in features:
         raise BadDataError(f"at most {_MOST_FEATURES} features, among them method", path=path)
     else:
@@ -289,11 +281,14 @@ def _check_memory(document: dict[str, Any], path: Path) -> None:
     memory, evidence = document["memory"], document["evidence"] or {}
     path = (*path, "memory")
     figure, scope, override = memory["predicted_peak_bytes"], memory["scope"], memory["override"]
-    vibe = document["estimator"] == vibe_qc.ESTIMATOR
-    declared = evidence.get("memory_scope", UNSPECIFIED if vibe else scope)
-    if scope != declared:
-        raise BadDataError(f'"{declared}", the scope that the evidence declares', path=(*path, "scope"), found=scope)
-    margins = (None,) if figure is None else ("included",) if vibe else ("included", "none")
+    known = BY_ESTIMATOR.get(document["estimator"])
+    declared = evidence.get("memory_scope")
+    possible = (declared,) if declared is not None else (scope,) if known is None else known.scopes
+    if scope not in possible:
+        expected = " or ".join(f'"{word}"' for word in possible)
+        why = "the scope that the evidence declares" if declared is not None else "since the evidence declares none"
+        raise BadDataError(f"{expected}, {why}", path=(*path, "scope"), found=scope)
+    margins = (None,) if figure is None else ("included", "none") if known is None else (known.margin,)
     if memory["safety_margin"] not in margins:
         expected = "null without a figure" if figure is None else " or ".join(f'"{margin}"' for margin in margins)
         raise BadDataError(expected, path=(*path, "safety_margin"), found=memory["safety_margin"])

@@ -18,7 +18,7 @@ from vq.jobs.record import Dependency, MemorySource, Reserve, WallSource
 
 SCHEMA = "vq.submission-intent/1"
 
-_KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}")
+_KEY = r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +94,7 @@ def intent_digest(asked: Asked) -> str:
 
 def check_key(key: str) -> None:
     """Nothing, or the `UsageError` that `key` is no idempotency key."""
-    if _KEY.fullmatch(key) is None:
+    if re.fullmatch(_KEY, key) is None:
         raise UsageError(
             f"{key!r} is no idempotency key",
             hint="1 to 128 of A-Z a-z 0-9 . _ : -, beginning with a letter or a digit",

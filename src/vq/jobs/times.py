@@ -19,15 +19,15 @@ LONGEST_SECONDS = 100 * 365 * DAY_SECONDS
 """No limit, span or wait is longer than a hundred years; what is longer is a slip of the keyboard."""
 
 _DIGITS = r"[0-9]{1,10}"
-_LIMIT = re.compile(
+_LIMIT = (
     rf"(?:(?P<days>{_DIGITS})-(?P<day_hours>[0-9]{{1,2}}):(?P<day_minutes>[0-9]{{2}}):(?P<day_seconds>[0-9]{{2}})"
     rf"|(?P<hours>{_DIGITS}):(?P<hour_minutes>[0-9]{{2}}):(?P<hour_seconds>[0-9]{{2}})"
     rf"|(?P<minutes>{_DIGITS}):(?P<minute_seconds>[0-9]{{2}})"
     rf"|(?P<alone>{_DIGITS}))"
 )
-_SPAN = re.compile(rf"(?P<number>{_DIGITS})(?P<unit>[smhd])")
+_SPAN = rf"(?P<number>{_DIGITS})(?P<unit>[smhd])"
 _SPAN_SECONDS = {"s": 1, "m": MINUTE_SECONDS, "h": HOUR_SECONDS, "d": DAY_SECONDS}
-_TIME_OF_DAY = re.compile(r"(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})")
+_TIME_OF_DAY = r"(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})"
 _MOMENT_HINT = "write 2026-11-30T18:00, 18:00 or +2h"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -38,7 +38,7 @@ def limit_seconds(text: str) -> int:
     The first number may be of any size, those behind it are below 24 hours or 60. Raises `UsageError`, also for a
     limit of nothing or of more than a hundred years.
     """
-    found = _LIMIT.fullmatch(text)
+    found = re.fullmatch(_LIMIT, text)
     seconds = 0 if found is None else _seconds({name: int(digits) for name, digits in found.groupdict("0").items()})
     if not 0 < seconds <= LONGEST_SECONDS:
         raise UsageError(
@@ -61,11 +61,18 @@ def _seconds(part: dict[str, int]) -> int:
 
 def span_ms(text: str) -> int:
     """A span in milliseconds: a whole number and a unit, `10s`, `10m`, `2h`, `30d`; raises `UsageError`."""
-    found = _SPAN.fullmatch(text)
+    found = re.fullmatch(_SPAN, text)
     seconds = -1 if found is None else int(found["number"]) * _SPAN_SECONDS[found["unit"]]
     if not 0 <= seconds <= LONGEST_SECONDS:
         raise UsageError(f"{text!r} is no span of time", hint="write a whole number and a unit: 10s, 10m, 2h or 30d")
     return seconds * SECOND_MS
+
+
+def span_text(span_ms: int) -> str:
+    """A span as it is written, in the largest unit that it is a whole number of: `10m` for 600,000 ms."""
+    seconds = span_ms // SECOND_MS
+    unit = next(unit for unit, size in reversed(_SPAN_SECONDS.items()) if seconds % size == 0) if seconds else "s"
+    return f"{seconds // _SPAN_SECONDS[unit]}{unit}"
 
 
 def moment_ms(text: str, now: datetime) -> int:
@@ -77,7 +84,7 @@ def moment_ms(text: str, now: datetime) -> int:
     if text.startswith("+"):
         return epoch_ms(now) + span_ms(text[1:])
     try:
-        moment = _next(found, now) if (found := _TIME_OF_DAY.fullmatch(text)) else _iso(text, now)
+        moment = _next(found, now) if (found := re.fullmatch(_TIME_OF_DAY, text)) else _iso(text, now)
         at_ms = epoch_ms(moment)
     except (ValueError, OverflowError):
         raise UsageError(f"{text!r} is no time", hint=_MOMENT_HINT) from None

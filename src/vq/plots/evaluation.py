@@ -152,8 +152,8 @@ class _Layout:
         return self.corner(self.panels - 1)[1] + self.side + _FOOT if self.panels else self.top + _NO_PANEL
 
 
-def draw(report: Report, calibration_id: str | None = None) -> Iterator[str]:
-    """The pieces of the picture, an SVG document; `calibration_id` names the calibration that the report judged."""
+def draw(report: Report, calibration: str | None = None) -> Iterator[str]:
+    """The pieces of the picture, an SVG document; `calibration` names the one that the report judged."""
     found = drawable(report)
     layout = _Layout.of(len(found.panels) if found.drawn else 0, _KEY + key_height(found))
     body, marks, dense = [], 0, False
@@ -169,7 +169,7 @@ def draw(report: Report, calibration_id: str | None = None) -> Iterator[str]:
         body.append(_nothing(layout.top))
     lines = [
         line
-        for sentence in sentences(report, found, calibration_id, marks, dense=dense)
+        for sentence in sentences(report, found, calibration, marks, dense=dense)
         for line in wrap(sentence, int((layout.width - 2 * _MARGIN) // _COLUMN))
     ]
     height = layout.bottom + LINE * len(lines) + _MARGIN

@@ -119,7 +119,7 @@ def _said(verdict: str) -> str:
     return verdict.replace("_", " ")
 
 
-def sentences(report: Report, found: Drawable, calibration_id: str | None, marks: int, *, dense: bool) -> Iterator[str]:
+def sentences(report: Report, found: Drawable, calibration: str | None, marks: int, *, dense: bool) -> Iterator[str]:
     """What the caption says; `marks` is how many marks stand for the points, `dense` whether a panel has too many."""
     points = found.drawn
     scale = " All axes have one scale: the distance from the diagonal is the ratio." if points else ""
@@ -143,7 +143,7 @@ def sentences(report: Report, found: Drawable, calibration_id: str | None, marks
         tally = report.overall.calibrated_memory
         counts = [f"{count} {_said(verdict)}" for verdict, count in tally.counts.items() if count]
         yield f"Judged by the calibrated figure: {', '.join([*counts, f'{tally.uncalibrated} uncalibrated'])}."
-        yield f"Calibration {calibration_id}."
+        yield f"Calibration {calibration}."
     yield f"Set {report.set_id}, SHA-256 {report.sha256}."
 
 

@@ -14,6 +14,8 @@ ATTEMPTS = "attempts"
 """One folder an attempt that runs: what its supervisor is told, and what it leaves."""
 WAKE = "wake"
 """The FIFO that wakes the daemon."""
+NEWS = "news"
+"""What is written to it when there is something new in the store."""
 
 
 def snapshots_folder(state_folder: str) -> str:

@@ -1,8 +1,9 @@
 """One small process an attempt: it starts the job, measures, limits and ends it, and leaves a result.
 
 It outlives whoever started it, and needs neither store nor daemon: a folder with a `spec` document is all it reads.
-In that folder lie `lock` (held as long as it lives), `requests` (a FIFO: kill, pause, resume), `attempt.json` (where
-the job is to be found, written before anything runs) and what the spec names: logs and the result.
+That folder is locked for as long as the attempt has a supervisor. In it lie `requests` (a FIFO: kill, pause, resume),
+`attempt.json` (where the job is to be found, written before anything runs) and what the spec names: logs and the
+result.
 
 How it works. The job is started from something tiny (`launch`), because the kernel's high-water mark of a process
 never falls below the size of the one that forked it. The supervisor is a child subreaper: a process that left its

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
-from vq.supervisor.process import run
+from vq.supervisor.process import detach, run
 from vq.supervisor.warm import serve
 
 
@@ -19,7 +19,9 @@ def main(arguments: list[str]) -> int:
     if len(arguments) != 1 or arguments[0].startswith("-"):
         os.write(2, b"usage: python -m vq.supervisor SPEC | --serve\n")
         return 2
-    return run(os.path.abspath(arguments[0]))
+    spec_path = os.path.abspath(arguments[0])
+    detach()
+    return run(spec_path)
 
 
 if __name__ == "__main__":

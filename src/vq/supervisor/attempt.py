@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
+from vq.files.fifo import tell
 from vq.readings import cgroups, processes
 from vq.readings.group import Group, Limits
 from vq.supervisor import job
@@ -15,7 +16,7 @@ from vq.supervisor.folder import Attempt, ResultFile, read_attempt, take_lock, w
 from vq.supervisor.launch import Launch, Refused, Started, launch
 from vq.supervisor.libc import become_subreaper
 from vq.supervisor.outcome import Outcome, result_document
-from vq.supervisor.requests import close_requests, open_requests, tell
+from vq.supervisor.requests import close_requests, open_requests
 from vq.supervisor.spec import MARK, Spec, read_spec
 from vq.supervisor.supervision import Start, Supervision
 from vq.supervisor.waking import Waking

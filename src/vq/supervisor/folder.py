@@ -16,7 +16,6 @@ ATTEMPT_SCHEMA = "vq.attempt.v1"
 RESULT_SCHEMA = "vq.attempt-result.v1"
 
 RESERVED_BYTES = 16 * 1024
-_LOCK = "lock"
 _ATTEMPT = "attempt.json"
 
 
@@ -48,7 +47,7 @@ class Attempt:
 
 def take_lock(folder: str) -> int | None:
     """A descriptor that holds the attempt's exclusive lock until it is closed; None when another holds it."""
-    descriptor = os.open(f"{folder}/{_LOCK}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -24,6 +24,7 @@ _LAUNCHERS = ("/usr/bin/setsid", "/bin/setsid")
 _USUAL_PATH = "/usr/local/bin:/usr/bin:/bin"
 _OOM_SCORE = 500
 _LAST_CLASSIC_SIGNAL = 31
+_PIECE = 4096
 
 NOT_FOUND = 127
 NOT_RUNNABLE = 126
@@ -93,8 +94,7 @@ def launch(plan: Launch) -> Started | Refused:
         _become_job(plan, logs, launcher, writing)
     for descriptor in {*logs, writing}:
         os.close(descriptor)
-    with open(reading, "rb") as trouble:
-        text = trouble.read().decode(errors="replace")
+    text = _read_to_end(reading).decode(errors="replace")
     if text:
         _, status = os.waitpid(pid, 0)
         code = status >> 8
@@ -104,6 +104,14 @@ def launch(plan: Launch) -> Started | Refused:
         return Started(process=Process(pid=pid, start_ticks=stat.start_ticks if stat else 0))
     _, status = os.waitpid(pid, 0)
     return _adopted(pid, status)
+
+
+def _read_to_end(descriptor: int) -> bytes:
+    data = b""
+    while piece := os.read(descriptor, _PIECE):
+        data += piece
+    os.close(descriptor)
+    return data
 
 
 def _open_logs(plan: Launch) -> tuple[int, int, int]:

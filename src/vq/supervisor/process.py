@@ -14,7 +14,6 @@ _LOG = "supervisor.log"
 def run(spec_path: str) -> int:
     """The exit status of one attempt's supervisor; what it has to say of itself goes to `supervisor.log`."""
     try:
-        _detach()
         return supervise(spec_path)
     except (VqError, OSError) as error:
         _note(spec_path, f"{error}\n")
@@ -25,7 +24,7 @@ def run(spec_path: str) -> int:
     return FAILED
 
 
-def _detach() -> None:
+def detach() -> None:
     """Leave the session and the standard streams of whoever started this."""
     if os.getpid() != os.getsid(0):
         with suppress(PermissionError):

@@ -6,12 +6,13 @@ stands in the result, and for as long as it has no effect it can be repeated.
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
+
+from vq.files.fifo import tell
 
 Action = Literal["kill", "kill-now", "pause", "resume"]
 
@@ -22,7 +23,6 @@ _NAME = "requests"
 _LINE = re.compile(r"(kill|kill-now|pause|resume)(?: ([a-z][a-z0-9_-]{0,31}))?")
 # All that a pipe can hold, so that no line is cut.
 _PIECE = 64 * 1024
-_NOBODY = frozenset({errno.ENXIO, errno.ENOENT, errno.EPIPE})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,21 +73,3 @@ def ask(folder: str, request: Request) -> bool:
     """Whether a supervisor listens in `folder` and was told; False when there is none (yet, or any more)."""
     line = request.action if request.why is None else f"{request.action} {request.why}"
     return tell(f"{folder}/{_NAME}", line)
-
-
-def tell(path: str, line: str) -> bool:
-    """Whether somebody reads the FIFO at `path` and was told `line`; never waits."""
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except OSError as error:
-        if error.errno in _NOBODY:
-            return False
-        raise
-    try:
-        # Up to PIPE_BUF bytes go whole or not at all.
-        os.write(descriptor, f"{line}\n".encode())
-    except (BlockingIOError, BrokenPipeError):
-        return False
-    finally:
-        os.close(descriptor)
-    return True

@@ -12,7 +12,8 @@ import pytest
 
 from daemons import Queue, queue_in
 from supervised import wait_until
-from vq.actions.daemon import daemon_status, poke, start_daemon, stop_daemon
+from vq.actions.daemon import daemon_status, start_daemon, stop_daemon
+from vq.actions.waking import poke
 from vq.files.documents import FileError
 from vq.files.payloads import stage_folder
 from vq.files.snapshots import make_workspace, publish

@@ -21,7 +21,7 @@ import pytest
 from daemons import ENVIRONMENT
 from made_jobs import job as made_job
 from supervised import MODES, SLOWNESS, parent_group, remove_parent_groups, wait_until
-from vq.actions.daemon import poke
+from vq.actions.waking import poke
 from vq.daemon.serving import now_ms
 from vq.jobs.events import KillRequested
 from vq.jobs.record import Dependency, Job, Need, State

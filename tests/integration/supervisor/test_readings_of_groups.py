@@ -152,7 +152,7 @@ def test_without_its_parent_group_nothing_starts(cgroup_mode: str, attempt: Make
     assert one.process is not None
     assert one.process.wait(timeout=30 * SLOWNESS) == 1
     assert "No such file or directory" in (one.folder / "supervisor.log").read_text()
-    assert sorted(path.name for path in one.folder.iterdir()) == ["lock", "spec.json", "supervisor.log"]
+    assert sorted(path.name for path in one.folder.iterdir()) == ["spec.json", "supervisor.log"]
 
 
 def test_a_group_is_made_where_none_is_given(cgroup_mode: str, attempt: Make) -> None:

@@ -189,7 +189,89 @@ def test_the_runtime_keys_go_together(key: str) -> None:
 def test_either_document_is_an_estimate() -> None:
     assert read_estimate(calibrated()).sha256 == read_estimate(receipt()).sha256 == digest(receipt())
     for schema in ("vq.resource-estimate/2", None, 7):
-        with pytest.raises(BadDataError, match=r"^\$\.schema_name: expected vq\.calibrated-estimate/1 \| vq\.resource"):
+        with pytest.raises(BadDataError, match=r"^\$\.schema_name: expected vq\.calibrated-estimate/1 \| vq\.cal"):
             read_estimate({"schema_name": schema})
     with pytest.raises(BadDataError, match=r"^\$\.schema_name"):
         read_estimate({})
+
+
+OFFSET: dict[str, Any] = {
+    "schema_name": "vq.calibrated-estimate/2",
+    "calibration": {
+        "calibration_id": SHA,
+        "method": "worst-observed-minus-predicted-peak/1",
+        "margin_percent": 10,
+        "training_set": {"set_id": "training", "sha256": SHA},
+    },
+    "multiplier": None,
+    "multiplier_is_lower_bound": ...,
+    "offset_bytes": 5,
+    "is_lower_bound": True,
+    "calibrated_peak_bytes": 1_100_006,
+}
+
+
+def newer(**changes: Any) -> dict[str, Any]:
+    """A calibrated estimate by an offset of 5 bytes and a margin of 10 %: ⌈1,000,005 × 1.1⌉."""
+    return calibrated(**{**OFFSET, **changes})
+
+
+def named(**changes: Any) -> dict[str, Any]:
+    return {**OFFSET["calibration"], **changes}
+
+
+NOTHING = {
+    "status": "uncalibrated",
+    "reason": "too_few_cases",
+    "offset_bytes": None,
+    "is_lower_bound": None,
+    "calibrated_peak_bytes": None,
+}
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        (newer(), None),
+        (newer(calibration=named(margin_percent=None), calibrated_peak_bytes=1_000_005), None),
+        (newer(calibration=named(margin_percent=0.1), calibrated_peak_bytes=1_001_006), None),
+        (newer(**NOTHING), None),
+        (newer(**{**NOTHING, "reason": "no_matching_group"}), None),
+        (newer(**{**NOTHING, "offset_bytes": 5}), "$.offset_bytes: expected null"),
+        (newer(calibrated_peak_bytes=1_100_005), "$.calibrated_peak_bytes: expected 1100006"),
+        (newer(offset_bytes=4), "$.calibrated_peak_bytes: expected 1100005"),
+        (newer(offset_bytes=None), "$.offset_bytes: expected a value beside status calibrated"),
+        (newer(is_lower_bound=None), "$.is_lower_bound: expected a value beside status calibrated"),
+        (newer(multiplier=1.5), "$.multiplier: expected null"),
+        (newer(calibration=named(margin_percent=...)), "$.calibration.margin_percent: expected"),
+        (newer(calibration=named(margin_percent=11)), "$.calibrated_peak_bytes: expected 1110006"),
+        (
+            newer(
+                calibration=named(method="worst-observed-over-predicted-peak/1"),
+                multiplier=1.25,
+                offset_bytes=None,
+                calibrated_peak_bytes=1_375_000,
+            ),
+            None,
+        ),
+        (
+            newer(
+                calibration=named(method="worst-observed-over-predicted-peak/1", margin_percent=None),
+                multiplier=1.25,
+                offset_bytes=None,
+            ),
+            "$.calibration.margin_percent: expected a margin beside a factor",
+        ),
+        (newer(runtime_multiplier=...), "$.runtime_multiplier: expected this key, which is missing"),
+        (newer(schema_name="vq.calibrated-estimate/1"), "$.offset_bytes: expected no such key"),
+        (calibrated(calibration=named(margin_percent=...)), "$.calibration.method: expected"),
+        (calibrated(offset_bytes=5), "$.offset_bytes: expected no such key"),
+    ],
+)
+def test_the_second_version_is_read_as_strictly(document: dict[str, Any], message: str | None) -> None:
+    document["calibration"] = {key: value for key, value in document["calibration"].items() if value is not ...}
+    if message is None:
+        assert read_calibrated(document)
+        assert read_estimate(document).sha256 == digest(receipt())
+    else:
+        assert refusal(document).startswith(message)

@@ -26,7 +26,8 @@ from support.observations import Row, fitted, observe, report, row
 from vq.canonical import digest
 from vq.errors import BadDataError
 from vq.estimates.calibration import Calibration, read_calibration, refuse_overlap, refuse_training_set
-from vq.estimates.cases import Identity, Multipliers, RuntimeIdentity, read_set
+from vq.estimates.cases import Corrections, Identity, RuntimeIdentity, read_set
+from vq.estimates.correction import Correction
 from vq.estimates.evaluation import evaluate
 
 UNUSED = group()["unused"]
@@ -42,7 +43,9 @@ def refusal(document: dict[str, Any]) -> str:
 
 def test_a_calibration() -> None:
     found = read_calibration(calibration())
-    assert found.multipliers() == Multipliers(memory={IDENTITY: 1.25}, runtime={IDENTITY.runtime(): 1.5})
+    assert found.corrections() == Corrections(
+        memory={IDENTITY: Correction(multiplier=1.25)}, runtime={IDENTITY.runtime(): 1.5}
+    )
     assert found.document() == {
         "calibration_id": calibration()["calibration_id"],
         "method": "worst-observed-over-predicted-peak/1",
@@ -64,7 +67,7 @@ def test_its_id_binds_every_other_key() -> None:
 
 def test_runtime_groups_may_be_absent_as_a_whole() -> None:
     old = calibration(runtime_method=..., runtime_groups=...)
-    assert read_calibration(old).multipliers().runtime == {}
+    assert read_calibration(old).corrections().runtime == {}
     for key in ("runtime_method", "runtime_groups"):
         assert "runtime_method and runtime_groups together" in refusal(calibration(**{key: ...}))
     assert "$.runtime_groups: expected groups and unidentified that add up" in refusal(calibration(runtime_groups=[]))
@@ -159,7 +162,7 @@ def test_what_is_fitted_is_accepted() -> None:
 
 
 def judged(one: Row, document: dict[str, Any]) -> dict[str, Any]:
-    found = report([one], read_calibration(document).multipliers())
+    found = report([one], read_calibration(document).corrections())
     return {key: found["cases"][0][key] for key in found["cases"][0] if "calibra" in key}
 
 
@@ -277,7 +280,7 @@ def test_the_summary_counts_the_calibrated_cases() -> None:
         row(case_id="d", hardware_class="other", usage=None),
         row(case_id="e", estimate=receipt(figure=None, interval=(0, 0)), usage=None),
     ]
-    overall = report(rows, read_calibration(calibration()).multipliers())["overall"]
+    overall = report(rows, read_calibration(calibration()).corrections())["overall"]
     memory, runtime = overall["memory"]["calibrated"], overall["runtime"]["calibrated"]
     assert memory["verdicts"] == {
         "underpredicted": 1,
@@ -297,7 +300,7 @@ def test_the_summary_counts_the_calibrated_cases() -> None:
 
 def test_a_calibration_adds_keys_and_changes_none() -> None:
     rows = [row(), row(case_id="b", usage=None)]
-    plain, with_it = report(rows), report(rows, read_calibration(calibration()).multipliers())
+    plain, with_it = report(rows), report(rows, read_calibration(calibration()).corrections())
     for case, more in zip(plain["cases"], with_it["cases"], strict=True):
         assert {key: more[key] for key in case} == case
     stripped = copy.deepcopy(with_it)
@@ -365,3 +368,85 @@ def test_identities() -> None:
     assert IDENTITY.runtime() == RuntimeIdentity(*IDENTITY[:5], "class-a")
     assert observe([row(usage=None)])[0].identity == IDENTITY
     assert digest(calibration()) == digest(dict(reversed(calibration().items())))
+
+
+def newer(**changes: Any) -> dict[str, Any]:
+    """A calibration of the second version, by an offset with a margin."""
+    own = {"multiplier": None, "multiplier_is_lower_bound": ..., "offset_bytes": 4096, "is_lower_bound": False}
+    document = calibration(
+        schema_name="vq.estimate-calibration/2",
+        method="worst-observed-minus-predicted-peak/1",
+        margin_percent=10,
+        groups=[group(**own)],
+    )
+    return sealed_calibration(changed(document, **changes))
+
+
+def newer_group(**changes: Any) -> dict[str, Any]:
+    return newer(groups=[changed(newer()["groups"][0], **changes)])
+
+
+FACTOR = "worst-observed-over-predicted-peak/1"
+
+
+def test_a_calibration_of_the_second_version() -> None:
+    found = read_calibration(newer())
+    memory = {IDENTITY: Correction(offset_bytes=4096, margin_percent=10)}
+    assert found.corrections() == Corrections(memory=memory, runtime={IDENTITY.runtime(): 1.5}, newer=True)
+    assert found.document() == {
+        "calibration_id": newer()["calibration_id"],
+        "method": "worst-observed-minus-predicted-peak/1",
+        "margin_percent": 10,
+        "training_set": {"set_id": "training", "sha256": SHA},
+    }
+    factor = newer(method=FACTOR, groups=[changed(newer()["groups"][0], multiplier=1.25, offset_bytes=None)])
+    assert read_calibration(factor).corrections().memory == {IDENTITY: Correction(multiplier=1.25, margin_percent=10)}
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        (newer(margin_percent=None), None),
+        (newer(margin_percent=0.5), None),
+        (newer(margin_percent=0), "$.margin_percent: expected a percentage above 0"),
+        (newer(margin_percent=1000.5), "$.margin_percent: expected a percentage above 0"),
+        (newer(margin_percent=-1), "$.margin_percent: expected a percentage above 0"),
+        (newer(margin_percent=True), "$.margin_percent: expected a percentage above 0"),
+        (newer(margin_percent=...), "$.margin_percent: expected this key, which is missing"),
+        (newer(method=FACTOR, margin_percent=None), "$.margin_percent: expected a margin beside a factor"),
+        (newer(method=FACTOR), "$.groups[0].multiplier: expected null exactly when uncalibrated"),
+        (newer(schema_name="vq.estimate-calibration/1"), "$.method: expected"),
+        (newer(schema_name="vq.estimate-calibration/3"), "$.schema_name: expected vq.estimate-calibration/1 | vq."),
+        (newer(schema_name=...), "$.schema_name: expected vq.estimate-calibration/1 | vq."),
+        (calibration(margin_percent=10), "$.margin_percent: expected no such key"),
+        (calibration(method="worst-observed-minus-predicted-peak/1"), "$.method: expected"),
+        (newer_group(offset_bytes=0), None),
+        (newer_group(is_lower_bound=True, exact=0, lower_bound=1), None),
+        (newer_group(offset_bytes=-1), "$.groups[0].offset_bytes: expected an integer from 0"),
+        (newer_group(offset_bytes=1.0), "$.groups[0].offset_bytes: expected an integer from 0"),
+        (newer_group(offset_bytes=None), "$.groups[0].offset_bytes: expected null exactly when uncalibrated"),
+        (newer_group(is_lower_bound=None), "$.groups[0].is_lower_bound: expected null exactly when"),
+        (newer_group(is_lower_bound=True), "$.groups[0].is_lower_bound: expected no such flag"),
+        (newer_group(multiplier=1.25), "$.groups[0].multiplier: expected null with this method"),
+        (newer_group(multiplier_is_lower_bound=False), "$.groups[0].multiplier_is_lower_bound: expected no such key"),
+    ],
+)
+def test_the_second_version_is_read_as_strictly(document: dict[str, Any], message: str | None) -> None:
+    if message is None:
+        assert read_calibration(document)
+    else:
+        assert refusal(document).startswith(message)
+
+
+def test_a_report_with_an_offset_is_one_of_the_second_version() -> None:
+    rows = [row(), row(case_id="c1", estimate=receipt(version=None), usage=plain_direct(peak_rss_kb=1))]
+    found = report(rows, read_calibration(newer()).corrections())
+    assert found["schema_name"] == "vq.estimate-evaluation-report/2"
+    first, second = found["cases"]
+    # (1,000,000 + 4096) × 1.1
+    assert (first["calibrated_peak_bytes"], first["calibration_offset_bytes"]) == (1_104_506, 4096)
+    assert first["calibration_multiplier"] is second["calibration_multiplier"] is None
+    assert (second["calibrated_memory"], second["calibration_offset_bytes"]) == ("uncalibrated", None)
+    plain = report(rows, read_calibration(calibration()).corrections())
+    assert plain["schema_name"] == "vq.estimate-evaluation-report/1"
+    assert "calibration_offset_bytes" not in plain["cases"][0]

@@ -339,3 +339,62 @@ def test_contradictions_are_refused_in_training_too() -> None:
         fitted([row(case_id="a"), row(case_id="b")])
     with pytest.raises(BadDataError, match=r"\$\.command_status"):
         fitted([row(usage=kb(1, command_status="failed", command_exit_code=1))])
+
+
+def offset(*rows: Row, **recipe: Any) -> tuple[Any, ...]:
+    """Offset, flag, exact, lower bound of the one memory group, fitted by differences."""
+    (group,) = fitted(rows, method="offset", **recipe)["groups"]
+    assert group["multiplier"] is None
+    return group["offset_bytes"], group["is_lower_bound"], group["exact"], group["lower_bound"]
+
+
+def test_an_offset_is_the_worst_difference_and_never_below_zero() -> None:
+    rows = [row(case_id=f"c{kib}", estimate=estimate(), usage=kb(kib)) for kib in (AT - 100, AT + 7, AT + 3)]
+    assert offset(*rows) == (7 * 1024, False, 3, 0)
+    assert offset(rows[0]) == (0, False, 1, 0)
+
+
+def test_the_worst_difference_is_not_of_the_worst_ratio() -> None:
+    small = row(case_id="s", estimate=receipt(figure=1024), usage=kb(5))
+    large = row(case_id="l", estimate=receipt(figure=1024_000), usage=kb(1010))
+    assert offset(small, large)[0] == 10 * 1024
+    assert memory(small, large)[0] == 5.0
+
+
+def test_an_offset_counts_lower_bounds_as_a_factor_does() -> None:
+    killed = row(case_id="k", estimate=estimate(), usage=None, outcome="oom_killed", memory_limit_bytes=FIGURE + 9)
+    over = row(case_id="o", estimate=estimate(), usage=kb(AT + 1))
+    assert offset(killed) == (9, True, 0, 1)
+    assert offset(killed, over) == (1024, False, 1, 1)
+    assert offset(killed, min_cases=2) == (None, None, 0, 1)
+    wide = row(
+        case_id="w", estimate=estimate(), usage=direct(job_peak_bytes=FIGURE + 5, process_count=3, peak_rss_kb=1)
+    )
+    assert offset(wide, job_wide=True) == (5, True, 0, 1)
+
+
+def test_the_documents_of_the_second_version() -> None:
+    one = row(estimate=estimate(), usage=kb(AT * 2))
+    by_offset, with_margin = fitted([one], method="offset"), fitted([one], margin_percent=12.5)
+    assert (by_offset["method"], by_offset["margin_percent"]) == ("worst-observed-minus-predicted-peak/1", None)
+    wide = fitted([one], method="offset", job_wide=True)
+    assert wide["method"] == "worst-observed-minus-predicted-job-wide-peak/1"
+    assert (with_margin["method"], with_margin["margin_percent"]) == ("worst-observed-over-predicted-peak/1", 12.5)
+    assert with_margin["groups"][0]["multiplier"] == 2.0
+    for document in (by_offset, with_margin):
+        assert document["schema_name"] == "vq.estimate-calibration/2"
+        assert document["runtime_groups"] == fitted([one])["runtime_groups"]
+        assert list(document)[:4] == ["schema_name", "calibration_id", "method", "margin_percent"]
+
+
+def test_the_document_of_the_required_method_is_what_it_was() -> None:
+    rows = [row(case_id=f"c{kib}", estimate=estimate(), usage=kb(kib)) for kib in (AT - 100, AT + 7, AT + 3)]
+    document = fitted(rows)
+    assert list(document["groups"][0]) == [*GROUP_KEYS, "decided", "exact", "lower_bound", "unused"]
+    assert document["calibration_id"] == "5fc5b245ce10629ca1ce8626d524612beb783b123ccf3b346b69356c2c5629e5"
+
+
+GROUP_KEYS = (
+    *("estimator", "program", "program_version", "method", "algorithm", "memory_scope", "hardware_class"),
+    *("status", "multiplier", "multiplier_is_lower_bound"),
+)

@@ -13,8 +13,8 @@ from support.documents import MANIFEST, MIB, SHA, changed, evidence, other_recei
 from vq.canonical import digest
 from vq.errors import BadDataError
 from vq.estimates.evidence import Evidence, read_evidence
-from vq.estimates.manifest import read_manifest
 from vq.estimates.program import ProgramEstimate, Source
+from vq.estimates.programs.vibe_qc import read_manifest
 from vq.estimates.receipt import InputFile, make_receipt, read_receipt
 
 LARGEST = 2**53 - 1
@@ -304,7 +304,7 @@ def test_recorded_evidence_may_not_contradict_the_features() -> None:
     assert read_receipt(document)
     other = other_receipt(features={"method": "gga", "basis": 7})
     other["evidence"]["basis"] = "7"
-    assert refusal(other).startswith("$.evidence.basis: expected no contradiction of what the program reported, none")
+    assert refusal(other).startswith("$.evidence.basis: expected no contradiction of what the program reported, 7")
 
 
 def test_any_scope_goes_with_its_evidence() -> None:

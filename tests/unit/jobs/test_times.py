@@ -10,7 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vq.errors import UsageError
-from vq.jobs.times import LONGEST_SECONDS, epoch_ms, limit_seconds, moment_ms, shown_moment, shown_seconds, span_ms
+from vq.jobs.times import (
+    LONGEST_SECONDS,
+    epoch_ms,
+    limit_seconds,
+    moment_ms,
+    shown_moment,
+    shown_seconds,
+    span_ms,
+    span_text,
+)
 
 NOON = datetime(2026, 11, 30, 12, 0, 30, tzinfo=timezone(timedelta(hours=1)))
 
@@ -58,6 +67,19 @@ def test_what_is_no_limit_is_refused(text: str) -> None:
 @given(st.integers(1, LONGEST_SECONDS))
 def test_a_limit_that_is_shown_is_read_back(seconds: int) -> None:
     assert limit_seconds(shown_seconds(seconds)) == seconds
+
+
+@given(st.integers(0, LONGEST_SECONDS))
+def test_a_span_is_written_as_it_is_read(seconds: int) -> None:
+    written = span_text(1000 * seconds)
+    assert span_ms(written) == 1000 * seconds
+    assert [span_text(span_ms(text)) for text in ("0s", "90s", "10m", "36h", "30d")] == [
+        "0s",
+        "90s",
+        "10m",
+        "36h",
+        "30d",
+    ]
 
 
 def test_a_span_is_a_number_and_a_unit() -> None:

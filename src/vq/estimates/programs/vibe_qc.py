@@ -12,12 +12,12 @@ from hashlib import sha256
 from typing import Any
 
 from vq.errors import BadDataError
-from vq.estimates.program import Feature, ProgramEstimate, Source
-from vq.shapes import LARGEST, text
+from vq.estimates.program import UNSPECIFIED, Feature, Program, ProgramEstimate, Source
+from vq.shapes import LARGEST, Record, integer, text
 
-MOST_BYTES = 1024 * 1024
-ESTIMATOR = "vibe-qc-dry-run/1"
-PROGRAM = "vibe-qc"
+_NAME = "vibe-qc"
+_ESTIMATOR = "vibe-qc-dry-run/1"
+_MOST_BYTES = 1024 * 1024
 
 _MOST_CHARACTERS = 256
 _NO_BASIS = frozenset({"", "(none)", "<basis-free>"})
@@ -63,8 +63,8 @@ def read_manifest(data: bytes) -> ProgramEstimate:
     figure = _integer(manifest, "memory", "estimate_bytes", low=1)
     features, unknown = _features(manifest)
     return ProgramEstimate(
-        estimator=ESTIMATOR,
-        program=PROGRAM,
+        estimator=_ESTIMATOR,
+        program=_NAME,
         program_version=_string(manifest, "vibeqc", "version", unknown=("", "unknown"), most=None),
         features=features,
         unknown_features=frozenset(unknown),
@@ -135,3 +135,30 @@ def _integer(manifest: dict[str, Any], table: str, key: str, *, low: int) -> int
     if type(value) is not int or not low <= value <= LARGEST:
         raise BadDataError(f"an integer from {low} to {LARGEST}", path=(table, key), found=value)
     return value
+
+
+def _recognise(data: bytes) -> str | None:
+    return "[vibeqc]" if re.search(rb"^[ \t]*\[vibeqc\]", data, re.MULTILINE) else None
+
+
+_WORD = text(null=True, least=1, most=_MOST_CHARACTERS)
+
+PROGRAM = Program(
+    name=_NAME,
+    estimator=_ESTIMATOR,
+    most_bytes=_MOST_BYTES,
+    features=Record(
+        {
+            "method": _WORD,
+            "basis": _WORD,
+            "functional": _WORD,
+            "task_type": _WORD,
+            "options_digest": _WORD,
+            "threads": integer(1, null=True),
+        }
+    ),
+    scopes=(UNSPECIFIED,),
+    margin="included",
+    recognise=_recognise,
+    read=read_manifest,
+)

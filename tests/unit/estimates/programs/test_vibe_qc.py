@@ -8,8 +8,8 @@ import pytest
 
 from support.documents import MANIFEST
 from vq.errors import BadDataError
-from vq.estimates.manifest import read_manifest
 from vq.estimates.program import ProgramEstimate
+from vq.estimates.programs.vibe_qc import read_manifest
 
 LARGEST = 2**53 - 1
 
