@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: setup demo demo-vasp example-qe test test-all test-v2 test-kills lint types contracts tests docs bench clean
+.PHONY: setup demo demo-vasp example-qe test test-all test-v2 test-kills soak lint types contracts tests docs bench clean
 
 setup: $(STAMP)
 
@@ -74,12 +74,17 @@ test-v2: $(STAMP)
 test-kills: $(STAMP)
 	VQ_TEST_KILLS=200 $(BIN)/python -m pytest tests/integration/daemon/test_kills.py
 
+# Jobs that outgrow their predictions, beside programs that take and give back memory: SOAK_SECONDS=3600 for an hour.
+soak: $(STAMP)
+	$(BIN)/python tests/soak.py
+
 docs: $(STAMP)
 	$(BIN)/sphinx-build -q -W -b html docs docs/_build/html
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/estimates.py
 	$(BIN)/python benchmarks/admission_replay.py
+	$(BIN)/python benchmarks/live_look.py
 
 clean:
 	rm -rf .venv .venv-* .vm-disk docs/_build demo-out example-qe-out build dist .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -104,6 +104,7 @@ class Daemon:
             told = {identifier for identifier, _ in happened}
             seen = (*parts.watch.look_at_all(now_ms), *parts.admission.stops(parts.known, now_ms))
             happened += [one for one in seen if one[0] not in told]
+            parts.admission.catch_up()
             self._next_tick = time.monotonic() + (CLOSE_SECONDS if parts.admission.is_close else TICK_SECONDS)
             self._look = True
         if happened or requests:
@@ -122,6 +123,7 @@ class Daemon:
         version = parts.store.changed_by_others()
         if version == self._seen_version:
             return []
+        parts.admission.catch_up()
         requests = waiting_requests(parts.store)
         # After the requests: whatever was asked of is known then.
         new = submitted_after(parts.store, self._latest)
@@ -138,6 +140,7 @@ class Daemon:
     def _advance(self, happened: Happened, requests: Sequence[Waiting], now_ms: int | None) -> None:
         """Advance the jobs by what happened, and at `now_ms` by what may start then; commit it all, and act."""
         parts = self._parts
+        happened = parts.admission.followed(parts.known, happened, self._clock_ms())
 
         def decide(jobs: Mapping[str, Job], rows: tuple[HistoryRow, ...]) -> Happened:
             self._absorb(jobs.values())

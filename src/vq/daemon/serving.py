@@ -14,9 +14,9 @@ from types import FrameType
 from vq.config.resolve import load
 from vq.config.values import Config
 from vq.daemon.admission import Admission
+from vq.daemon.experience import Experience
 from vq.daemon.hooks import Hooks
 from vq.daemon.known import Known
-from vq.daemon.learning import predictor_of
 from vq.daemon.loop import Daemon, Parts
 from vq.daemon.mailbox import Mailbox
 from vq.daemon.presence import announce, take_lock
@@ -32,7 +32,6 @@ from vq.hosts.local.preparing import Preparing
 from vq.readings import processes
 from vq.store.connection import Opener, Store, open_store
 from vq.store.folder import prepare_folder
-from vq.store.history import rows_in_order
 from vq.store.jobs import hooks_due
 from vq.store.layout import NEWS, staging_folder, wake_path
 from vq.store.settings import store_config
@@ -105,7 +104,7 @@ def opened(state_folder: str, store: Store, config: Config, clock_ms: Callable[[
             machine=machine,
             launcher=launcher,
             watch=Watch(attempts, (launcher, preparing), known, boot_id=boot_id, requeue=requeue),
-            admission=Admission(config, predictor_of(config, rows_in_order(store)), machine, attempts),
+            admission=Admission(config, Experience(config, store), machine, attempts),
             hooks=hooks,
             mailbox=mailbox,
             boot_id=boot_id,

@@ -13,7 +13,7 @@ import signal
 from contextlib import suppress
 
 from vq.readings.group import Counters, Group, GroupPaths, Limits
-from vq.readings.kernel import numbers_by_name, read_number, read_text, write_text
+from vq.readings.kernel import number_named, numbers_by_name, read_number, read_text, write_text
 
 CONTROLLERS = ("memory", "freezer", "pids", "cpuacct", "cpu")
 NEEDED = ("memory", "freezer")
@@ -93,9 +93,9 @@ class Group1(Group):
 
     def memory_bytes(self) -> int | None:
         """What the group holds now: `total_rss` (anonymous) and `total_shmem` of `memory.stat`."""
-        stat = numbers_by_name(read_text(f"{self._memory}/memory.stat"))
-        anonymous = stat.get("total_rss")
-        return None if anonymous is None else anonymous + stat.get("total_shmem", 0)
+        stat = read_text(f"{self._memory}/memory.stat") or ""
+        anonymous = number_named("total_rss", stat)
+        return None if anonymous is None else anonymous + (number_named("total_shmem", stat) or 0)
 
     def peak_bytes(self) -> int | None:
         """The kernel's own mark, `memory.max_usage_in_bytes`."""

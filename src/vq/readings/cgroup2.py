@@ -12,7 +12,7 @@ import signal
 from contextlib import suppress
 
 from vq.readings.group import Counters, Group, GroupPaths, Limits
-from vq.readings.kernel import numbers_by_name, read_number, read_text, write_text
+from vq.readings.kernel import number_named, numbers_by_name, read_number, read_text, write_text
 
 CONTROLLERS = ("memory", "pids", "cpu")
 NEEDED = ("memory",)
@@ -65,9 +65,9 @@ class Group2(Group):
 
     def memory_bytes(self) -> int | None:
         """What the group holds now: `anon` and `shmem` of `memory.stat`."""
-        stat = numbers_by_name(read_text(f"{self._folder}/memory.stat"))
-        anonymous = stat.get("anon")
-        return None if anonymous is None else anonymous + stat.get("shmem", 0)
+        stat = read_text(f"{self._folder}/memory.stat") or ""
+        anonymous = number_named("anon", stat)
+        return None if anonymous is None else anonymous + (number_named("shmem", stat) or 0)
 
     def peak_bytes(self) -> int | None:
         """The kernel's own mark, `memory.peak` (Linux 5.19)."""
