@@ -95,7 +95,7 @@ def opened(state_folder: str, store: Store, config: Config, clock_ms: Callable[[
         stack.callback(preparing.close)
         hooks = Hooks(config.on_end, hooks_due(store) if config.on_end else ())
         stack.callback(hooks.close)
-        attempts, known, boot_id = Attempts(state_folder), Known(), processes.boot_id()
+        attempts, known, boot_id = Attempts(state_folder, machine.enforcement.parent), Known(), processes.boot_id()
         requeue = config.host.on_host_oom == "requeue"
         parts = Parts(
             store=store,
