@@ -59,7 +59,7 @@ def serve(state_folder: str, ready: Callable[[], None]) -> bool:
         stopped = _stopped_by_signals(state_folder)
         with opened(state_folder, store, config, now_ms) as daemon:
             daemon.begin()
-            announce(state_folder, version("vq"), now_ms())
+            announce(state_folder, version("vq"), now_ms(), daemon.enforcement)
             ready()
             _work(daemon, stopped)
         while not stopped():
