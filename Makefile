@@ -58,7 +58,8 @@ VM_TESTS  ?= -k "not sampled and not cgroup1"
 VM_PATHS  ?= tests/integration tests/machines/clock_set.py tests/machines/without_links.py
 VM_PYTHONPATH = $(CURDIR)/src:$(firstword $(wildcard $(CURDIR)/$(VENV)/lib/python3.11/site-packages))
 VM_MODULES    = $(or $(VM_CACHE),$(HOME)/.cache/vq-vm)/kernel/lib/modules
-VM_ENV        = env VQ_TEST_SLOWNESS=20 PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$(VM_PYTHONPATH)
+VM_ENV        = env VQ_TEST_SLOWNESS=20 VQ_TEST_INSTALLED=$(CURDIR)/$(BIN)/vq PYTHONDONTWRITEBYTECODE=1 \
+  PYTHONPATH=$(VM_PYTHONPATH)
 VM_PYTEST     = $(VM_PYTHON) -m pytest -p no:cacheprovider -o timeout=1200
 
 test-v2: $(STAMP)

@@ -16,7 +16,8 @@ import pytest
 
 from made_jobs import job as made_job
 from supervised import SLOWNESS, wait_until
-from vq.actions.daemon import poke, start_daemon, stop_daemon
+from vq.actions.daemon import start_daemon, stop_daemon
+from vq.actions.waking import poke
 from vq.daemon.serving import now_ms
 from vq.jobs.record import Dependency, Need, State
 from vq.store.connection import Store, open_store

@@ -15,9 +15,10 @@ import pytest
 
 from made_jobs import job as made_job
 from supervised import wait_until
-from vq.actions.daemon import poke, start_daemon, stop_daemon
+from vq.actions.daemon import start_daemon, stop_daemon
 from vq.actions.machine import examine
 from vq.actions.place import Place, open_place
+from vq.actions.waking import poke
 from vq.daemon.presence import present
 from vq.daemon.serving import now_ms
 from vq.hosts.local import scopes

@@ -37,7 +37,7 @@ from vq.store.layout import (
     workspace_folder,
 )
 from vq.supervisor import recovery
-from vq.supervisor.folder import read_attempt, read_result, take_lock
+from vq.supervisor.folder import has_attempt, read_attempt, read_result, take_lock
 from vq.supervisor.spec import MARK, SCHEMA
 
 PIDS_MAX = 4096
@@ -153,7 +153,7 @@ class Attempts:
         result = read_result(f"{folder}/{RESULT}")
         if result is not None:
             return finished(result)
-        if read_attempt(folder) is None:
+        if not has_attempt(folder):
             return Unwatched() if self.has_begun(job) else NotBegun()
         if recovery.is_supervised(folder):
             return Running()
@@ -172,7 +172,7 @@ class Attempts:
         What a supervisor leaves elsewhere says so: the log that it opened after the start was recorded. A log of that
         name from before is of another job, of a store that is there no more.
         """
-        if read_attempt(self.folder(job)) is not None:
+        if has_attempt(self.folder(job)):
             return True
         try:
             written_ms = os.stat(job.life.stdout_path or "").st_mtime_ns // _NS_A_MS
@@ -182,7 +182,7 @@ class Attempts:
 
     def end_left_over(self, job: Job) -> bool:
         """Whether nothing is left of an attempt whose supervisor vanished; what is left is killed. Ask again."""
-        if read_attempt(self.folder(job)) is None:
+        if not has_attempt(self.folder(job)):
             # Its supervisor may live, and can neither be told anything nor leave a result: it ends with the job.
             group = None if self._parent is None else self._parent.below(self._name(job))
             return recovery.end(f"{MARK}={self._name(job)}", group)
