@@ -20,9 +20,10 @@ MODULES = ("loop", "nls_cp437", "nls_ascii", "nls_utf8", "nls_iso8859-1", "fat",
 
 
 def load(folder: Path) -> None:
+    found = {path.name.partition(".")[0]: path for path in folder.rglob("*.ko*")}
     for name in MODULES:
-        for path in folder.rglob(f"{name}.ko*"):
-            subprocess.run(["insmod", str(path)], check=False, capture_output=True)
+        if name in found:
+            subprocess.run(["insmod", str(found[name])], check=False, capture_output=True)
 
 
 @pytest.fixture
