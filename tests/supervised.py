@@ -103,7 +103,7 @@ class Attempt:
             "result_path": str(self.folder / "result.json"),
             "enforcement": self.mode,
             "cgroup_parent": None if self.parent is None else self.parent.paths.document(),
-            "kill_grace_seconds": 0.3,
+            "kill_grace_seconds": min(0.3 * SLOWNESS, 3.0),
             **self.options,
         }
         Path(self.spec_path).write_text(json.dumps(spec))

@@ -40,7 +40,8 @@ def test_an_interrupt_in_the_first_moments_is_no_traceback(queue: Queue, moment:
         time.sleep(0.01 * moment)  # not a wait for a fact: the moment itself is what is tested
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
-    assert (process.returncode, out, err.strip()) == (130, b"", b"")
+    assert (process.returncode, out) == (130, b"")
+    assert err.strip() in (b"", b"no daemon runs to do it: vq daemon start")
 
 
 def test_a_command_that_was_told_to_ignore_interrupts_goes_on(queue: Queue) -> None:

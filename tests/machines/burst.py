@@ -24,7 +24,7 @@ WRITERS = 2
 MOST = 400
 DISK = Path("/mnt/disk")
 CONFIG = '[host]\nmemory_max = "800M"\ncpus = 2\n'
-COMMAND = 'echo ran >> "$0/ran/$VQ_JOB_ID"; test -z "$1" || test "$1" = "$(cat input)"'
+COMMAND = 'echo ran >> "$0/ran/$VQ_JOB_ID"; sleep "$2"; test -z "$1" || test "$1" = "$(cat input)"'
 
 
 def vq(*words: str) -> str:
@@ -43,11 +43,14 @@ def document(*words: str) -> Any:
 
 def submit(outside: Path, writer: int, number: int) -> None:
     """One submission of a kind by its number, and its acknowledgement."""
-    name, payload = f"w{writer}-{number}", ""
+    name, payload, seconds = f"w{writer}-{number}", "", "0"
     words = ["--name", name, "--mem-mb", "20"]
     match number % 4:
-        case 1:
+        case 0 | 1 as kind:
             payload = name
+            if kind == 0:  # runs when the power goes, and is to go on with what it was given
+                seconds = "2"
+                words.append("--auto-resume")
             folder = Path(tempfile.gettempdir(), f"payload-{writer}")
             folder.mkdir(exist_ok=True)
             (folder / "input").write_text(payload)
@@ -58,7 +61,7 @@ def submit(outside: Path, writer: int, number: int) -> None:
             words += ["--idempotency-key", name]
         case _:
             pass
-    identifiers = vq("submit", *words, "--", "sh", "-c", COMMAND, str(outside), payload).split()
+    identifiers = vq("submit", *words, "--", "sh", "-c", COMMAND, str(outside), payload, seconds).split()
     with (outside / f"acknowledged-{writer}").open("a") as file:
         file.writelines(f"{identifier} {name}\n" for identifier in identifiers)
         file.flush()

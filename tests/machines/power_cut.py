@@ -77,6 +77,7 @@ def test_what_was_acknowledged_is_there_after_a_power_cut(tmp_path: Path, turn: 
         "running": sum(job["state"] == "RUNNING" for job in before.values()),
         "completed": sum(job["state"] == "COMPLETED" for job in before.values()),
         "interrupted": sum(job["state"] == "INTERRUPTED" for job in found["after"]),
+        "resumed": sum(job["parent"] is not None for job in found["after"]),
         "integrity": found["integrity"],
         "seconds to the last end": found["seconds"],
     }
@@ -85,9 +86,12 @@ def test_what_was_acknowledged_is_there_after_a_power_cut(tmp_path: Path, turn: 
     assert found["integrity"] == ["ok"]
     assert not lost
     assert {identifier: before[identifier]["name"] for identifier in promised} == promised
-    assert {job["id"] for job in found["after"]} == before.keys()
-    for job in found["after"]:
+    after = {job["id"]: job for job in found["after"]}
+    resumed = {job["parent"] for job in after.values() if job["parent"] is not None}
+    assert {job["id"] for job in after.values() if job["parent"] is None} == before.keys()
+    for job in after.values():
         check(job, runs(tmp_path, job["id"]))
+        assert (job["id"] in resumed) is (job["state"] == "INTERRUPTED" and job["auto_resume"])
     assert found["history_rows"] == sum(job["attempt"] for job in found["after"])
 
 

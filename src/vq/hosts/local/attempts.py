@@ -18,7 +18,7 @@ from typing import Any
 from vq.errors import VqError
 from vq.files.copying import Progress
 from vq.files.documents import MIB, FileError, read_file, reasons
-from vq.files.snapshots import make_workspace
+from vq.files.snapshots import make_durable_workspace, make_workspace
 from vq.files.staging import open_staging
 from vq.hosts.local.environment import job_environment
 from vq.hosts.local.results import Finished, finished
@@ -245,7 +245,9 @@ class Attempts:
             return
         with open_staging(staging_folder(self.state_folder)) as staging:
             snapshots = snapshots_folder(self.state_folder)
-            make_workspace(staging, digest, snapshots, workspace, progress=progress)
+            # A job that goes on after a power cut does so in this very folder.
+            make = make_durable_workspace if job.work.auto_resume else make_workspace
+            make(staging, digest, snapshots, workspace, progress=progress)
 
     def _spec(self, job: Job, environment: Mapping[str, str] | None, enforcement: Enforcement) -> dict[str, Any]:
         life, work = job.life, job.work
