@@ -67,8 +67,9 @@ def recover(folder: str, *, end: bool = True) -> Recovered:
 
 
 def end(mark: str, paths: GroupPaths | None, since_ticks: int = 0) -> bool:
-    """Whether nothing is left that has this mark (`NAME=value`) or is in this group; what is left is killed."""
-    return not _left(mark, paths, since_ticks, end=True)
+    """Whether nothing is left that has this mark (`NAME=value`), nor this group; what is left is killed. Ask again."""
+    left = _left(mark, paths, since_ticks, end=True)
+    return not left and (paths is None or not cgroups.open_group(paths).exists())
 
 
 def _left(mark: str, paths: GroupPaths | None, since_ticks: int, *, end: bool) -> tuple[Process, ...]:
