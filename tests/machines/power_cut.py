@@ -27,7 +27,7 @@ GUEST = Path(__file__).parent / "burst.py"
 def machine(work: Path, what: str, *options: str) -> int:
     """The exit status of the guest program in a machine with the disk of this round."""
     outside = {**os.environ, "VM_OUT": str(work / "outside")}
-    command = [os.environ["VM_RUN"], "-m", "2048", "-t", "1500", "-d", str(work / "disk"), *options, "--"]
+    command = [os.environ["VM_RUN"], "-m", "2048", "-t", "3000", "-d", str(work / "disk"), *options, "--"]
     python = ["env", f"PYTHONPATH={os.environ['VM_PYTHONPATH']}", "PYTHONDONTWRITEBYTECODE=1", os.environ["VM_PYTHON"]]
     ended = subprocess.run([*command, *python, str(GUEST), what, "/mnt/vm"], env=outside, check=False)
     return ended.returncode
@@ -56,7 +56,7 @@ def runs(work: Path, identifier: str) -> int:
     return len(path.read_text().splitlines()) if path.exists() else 0
 
 
-@pytest.mark.timeout(3600)
+@pytest.mark.timeout(7200)
 @pytest.mark.parametrize("turn", range(CUTS))
 def test_what_was_acknowledged_is_there_after_a_power_cut(tmp_path: Path, turn: int) -> None:
     seconds = random.Random(SEED + turn).uniform(EARLIEST_SECONDS, LATEST_SECONDS)  # noqa: S311 - to be had again
