@@ -17,13 +17,14 @@ def run(script: str, *arguments: object) -> subprocess.CompletedProcess[str]:
 
 def test_the_page_shows_what_the_script_prints(tmp_path: Path) -> None:
     assert run("vasp/make_sets.py", tmp_path / "sets").returncode == 0
-    sets = [tmp_path / "sets" / name / "set.json" for name in ("training", "held-out")]
-    ended = run("compare_methods.py", "VASP", *sets)
-    assert (ended.returncode, ended.stderr) == (0, "")
     page = PAGE.read_text(encoding="utf-8").splitlines()
-    rows = ended.stdout.splitlines()
-    assert len(rows) == 7
-    assert all(row in page for row in rows), f"docs/how-to/calibrate.md shows:\n{ended.stdout}"
+    measured = ROOT / "examples" / "quantum-espresso" / "measured"
+    for name, folder in (("VASP", tmp_path / "sets"), ("Quantum ESPRESSO", measured)):
+        ended = run("compare_methods.py", name, *(folder / title / "set.json" for title in ("training", "held-out")))
+        assert (ended.returncode, ended.stderr) == (0, "")
+        rows = ended.stdout.splitlines()
+        assert len(rows) == 7
+        assert all(row in page for row in rows), f"docs/how-to/calibrate.md shows:\n{ended.stdout}"
 
 
 def test_it_ends_where_a_command_fails(tmp_path: Path) -> None:

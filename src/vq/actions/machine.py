@@ -18,17 +18,25 @@ from vq.admission import host
 from vq.admission.rules import HIGH_WATER, Policy
 from vq.config.resolve import config_path
 from vq.config.values import Config
+from vq.daemon.presence import present
 from vq.errors import VqError
 from vq.files.copying import SPARE_BYTES
+from vq.hosts.local import scopes
 from vq.jobs.record import Job, State
 from vq.readings import cgroups
+from vq.readings.cgroups import open_group
+from vq.readings.group import paths_from
 from vq.readings.pressure import memory_pressure_percent
 from vq.readings.programs import Program, programs
 from vq.store import jobs as stored
 from vq.wording import human_bytes
 
 _MOST_OUTSIDE = 5
-_SCOPE = "systemd-run --user --scope -p Delegate=yes vq daemon start"
+_WHAT = "control groups"
+_SCOPE = "a scope of your systemd"
+_HOLDS = "limits hold, every process is measured"
+_SAMPLED = "memory is sampled and a limit holds only from one sample to the next"
+_BOOTED = "/run/systemd/system"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +110,7 @@ def examine(place: Place, environment: Mapping[str, str]) -> list[Finding]:
         _configuration(environment),
         _state(place),
         _daemon(place),
-        *_groups(),
+        _groups(place, environment),
         _pressure(),
     ]
 
@@ -133,20 +141,60 @@ def _daemon(place: Place) -> Finding:
     return Finding(what="daemon", state="lost", text="none runs, and nothing starts", fix="vq daemon start")
 
 
-def _groups() -> list[Finding]:
+def _groups(place: Place, environment: Mapping[str, str]) -> Finding:
+    """How limits are enforced: by the daemon that runs, or as one would that starts now."""
+    presence = present(place.folder)
+    if presence is None:
+        return _tried()
+    if presence.group is None:
+        possible = _tried()
+        if possible.state != "ok":
+            return possible
+        fix = 'host.enforcement = "auto", then vq daemon stop and vq daemon start'
+        return _lost(f"the daemon samples memory: {_SAMPLED}; possible here: {possible.text}", fix)
+    group = open_group(paths_from(presence.group))
+    limit, budget = group.limit_bytes(), config_in_force(place, environment).host.memory_max_bytes
+    if limit is not None and limit > budget:
+        held = f"jobs hold more than the budget of {human_bytes(budget)}, so the limit of them all stays at"
+        return _lost(f"{held} {human_bytes(limit)} until they end", "vq queue --state running; vq kill what shall end")
+    if presence.enforcement == "systemd" and not scopes.lingers():
+        return _lost(f"{_SCOPE}; it ends, with all jobs, when you log out", scopes.linger_command())
+    kind = _SCOPE if presence.enforcement == "systemd" else f"cgroup{group.paths.version}"
+    return Finding(what=_WHAT, state="ok", text=f"{kind}: {_HOLDS}")
+
+
+def _tried() -> Finding:
     """Whether a control group can be made: tried, and removed again."""
-    name, reasons = f"vq-doctor-{os.getpid()}.slice", []
+    name, reasons = f"vq-doctor-{os.getpid()}", []
     for version in ("cgroup2", "cgroup1"):
         try:
-            group = cgroups.make_parent(name, version)
+            _try(name, version)
         except VqError as error:
             reasons.append(error.message)
-            continue
-        if group is not None:
-            group.remove()
-        return [Finding(what="control groups", state="ok", text=f"{version}: limits hold, every process is measured")]
-    text = f"none can be made, so memory is sampled and a limit holds only from one sample to the next: {reasons[0]}"
-    return [Finding(what="control groups", state="lost", text=text, fix=_SCOPE)]
+        else:
+            return Finding(what=_WHAT, state="ok", text=f"{version}: {_HOLDS}")
+    try:
+        scopes.enter_scope(name)
+        cgroups.move_into_leaf()
+        _try(name, "systemd")
+    except VqError as error:
+        reasons.append(error.message)
+        fix = scopes.linger_command() if os.path.isdir(_BOOTED) else "give this container a /sys/fs/cgroup to write to"
+        return _lost(f"none can be made, so {_SAMPLED}: {'; '.join(reasons)}", fix)
+    if scopes.lingers():
+        return Finding(what=_WHAT, state="ok", text=f"{_SCOPE}: {_HOLDS}")
+    text = f"only {_SCOPE} is to be had, which ends, with all jobs, when you log out; so {_SAMPLED}"
+    return _lost(text, f"{scopes.linger_command()}, then vq daemon stop and vq daemon start")
+
+
+def _try(name: str, enforcement: str) -> None:
+    group = cgroups.make_parent(f"{name}.slice", enforcement)
+    if group is not None:
+        group.remove()
+
+
+def _lost(text: str, fix: str) -> Finding:
+    return Finding(what=_WHAT, state="lost", text=text, fix=fix)
 
 
 def _pressure() -> Finding:

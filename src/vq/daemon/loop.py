@@ -18,7 +18,7 @@ from vq.daemon.hooks import Hooks
 from vq.daemon.known import Known
 from vq.daemon.mailbox import Mailbox
 from vq.daemon.watch import Watch
-from vq.hosts.local.attempts import Attempts
+from vq.hosts.local.attempts import Attempts, Enforcement
 from vq.hosts.local.launching import Launcher
 from vq.hosts.local.machine import Machine
 from vq.jobs.effects import Act, RunEndHook, StartAttempt
@@ -71,6 +71,11 @@ class Daemon:
         self._next_tick = 0.0
         self._next_due_ms: int | None = None
         self._look = True
+
+    @property
+    def enforcement(self) -> Enforcement:
+        """How limits are enforced."""
+        return self._parts.machine.enforcement
 
     def begin(self) -> None:
         """Take up every job that has not ended, and do again what may not have been done for those that run."""

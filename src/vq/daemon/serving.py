@@ -58,7 +58,7 @@ def serve(state_folder: str, ready: Callable[[], None]) -> bool:
         stopped = _stopped_by_signals(state_folder)
         with opened(state_folder, store, config, now_ms) as daemon:
             daemon.begin()
-            announce(state_folder, version("vq"), now_ms())
+            announce(state_folder, version("vq"), now_ms(), daemon.enforcement)
             ready()
             _work(daemon, stopped)
         while not stopped():
@@ -94,7 +94,7 @@ def opened(state_folder: str, store: Store, config: Config, clock_ms: Callable[[
         stack.callback(preparing.close)
         hooks = Hooks(config.on_end, hooks_due(store) if config.on_end else ())
         stack.callback(hooks.close)
-        attempts, known, boot_id = Attempts(state_folder), Known(), processes.boot_id()
+        attempts, known, boot_id = Attempts(state_folder, machine.enforcement.parent), Known(), processes.boot_id()
         requeue = config.host.on_host_oom == "requeue"
         parts = Parts(
             store=store,
