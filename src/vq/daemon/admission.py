@@ -12,7 +12,7 @@ from vq.admission.predictor import Prediction
 from vq.admission.rules import CpuAdmission, Policy, Rules
 from vq.config.values import Config
 from vq.daemon.experience import Experience
-from vq.daemon.guard import ALERT_PERCENT, Idleness, fills, is_close, least_reserved, outgrown
+from vq.daemon.guard import ALERT_PERCENT, Idleness, fills, is_close, least_reserved, outgrown, past
 from vq.daemon.known import Due, Known, is_whole, key_of, running_job
 from vq.hosts.local.attempts import Attempts
 from vq.hosts.local.machine import Machine
@@ -123,6 +123,10 @@ class Admission:
             predicted = self._reserved(known, running, now_ms) if half else {}
             reserved = {identifier: prediction.memory for identifier, prediction in predicted.items()}
             self.is_close = is_close(running, uses, self._budget, reserved)
+            for each in running if half else ():
+                # We may come too late: memory can fill up between two looks.
+                if past(each, uses, reserved) > 0:
+                    self._machine.offer(self._attempts.folder(each))
             job = outgrown(running, uses, self._budget, reserved)
             if job is not None:
                 found.append(_stopping(job, now_ms, StopCause.OUTGREW))

@@ -12,12 +12,13 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
-from vq.readings.kernel import read_bytes, read_text
+from vq.readings.kernel import read_bytes, read_text, write_text
 
 KIB = 1024
 
 _FORKED_NOT_EXECUTED = 0x40
 _ZOMBIE = "ZX"
+_FIRST_TO_GO = "1000"
 # Not every kernel is built with it (CONFIG_PROC_CHILDREN).
 _TELLS_CHILDREN = os.path.exists(f"/proc/self/task/{os.getpid()}/children")
 _SIGCHLD_BIT = 1 << (signal.SIGCHLD - 1)
@@ -178,6 +179,12 @@ def _send_before_linux_5_3(process: Process, number: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+def offer_to_the_kernel(pid: int) -> None:
+    """Have the kernel end this process before others of the same group, should memory run out; it may be gone."""
+    with suppress(OSError):
+        write_text(f"/proc/{pid}/oom_score_adj", _FIRST_TO_GO)
 
 
 def children(pid: int) -> tuple[int, ...]:

@@ -41,6 +41,7 @@ class Machine:
         paths = None if self._parent is None else self._parent.paths
         self.enforcement = Enforcement(mode=mode, parent=paths, kill_grace_ms=config.kill_grace_ms)
         self._known: dict[str, tuple[Attempt, Group | None]] = {}
+        self._offered: set[str] = set()
         self._summed_until: dict[str, tuple[int | None, float]] = {}
 
     def use_bytes(self, folder: str) -> int | None:
@@ -74,9 +75,18 @@ class Machine:
             self._known[folder] = (attempt, None if attempt.group is None else cgroups.open_group(attempt.group))
         return self._known[folder]
 
+    def offer(self, folder: str) -> None:
+        """Have the kernel pick the processes of this attempt, should it have to pick before the queue does."""
+        found = self._find(folder)
+        if found is not None and found[1] is not None and folder not in self._offered:
+            self._offered.add(folder)
+            for pid in found[1].members():
+                processes.offer_to_the_kernel(pid)
+
     def forget(self, folder: str) -> None:
         """Think no longer of an attempt that is over."""
         self._known.pop(folder, None)
+        self._offered.discard(folder)
         self._summed_until.pop(folder, None)
 
     def memory(self, uses: Mapping[str, int | None]) -> host.HostMemory:
