@@ -4,17 +4,21 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: setup demo example-qe test test-all test-v2 test-kills lint types contracts tests docs bench clean
+.PHONY: setup demo demo-vasp example-qe test test-all test-v2 test-kills test-power-cut test-systemd soak lint types contracts tests docs bench clean
 
 setup: $(STAMP)
 
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "vq needs Python 3.11 or newer: make PYTHON=/path/to/python3.11 setup"; exit 1; }
-	@$(PYTHON) -m venv $(VENV) || { echo "Python cannot make a virtual environment. On Debian: apt install python3-venv (or remove .venv, if another Python made it)"; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { echo "Python cannot make a virtual environment. On Debian: apt install python3-venv"; exit 1; }
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $(STAMP)
 
+# The whole loop on PySCF, in a queue of its own, with what it writes in demo-out; the VASP part needs no queue.
 demo: $(STAMP)
+	@$(BIN)/python examples/pyscf/demo.py
+
+demo-vasp: $(STAMP)
 	@$(BIN)/python examples/vasp/demo.py
 
 # Real runs of Quantum ESPRESSO (12 minutes of CPU time on two cores; resumes when interrupted), and their report in docs.
@@ -26,7 +30,7 @@ example-qe: $(STAMP)
 	@cp -r $(QE_OUT)/sets examples/quantum-espresso/measured
 	@$(BIN)/python examples/quantum-espresso/report.py examples/quantum-espresso/measured docs
 
-test: lint types contracts tests docs
+test: lint types contracts tests soak docs
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -54,21 +58,43 @@ test-all:
 	  $(MAKE) --no-print-directory PYTHON="$$python" VENV=".venv-$$version" tests || exit 1; \
 	done
 
-# The tests of supervisors with control groups of version 2, in a small virtual machine with the system's Python.
+# The tests with real processes on control groups of version 2, and what sets the clock or needs another file system, in
+# a small virtual machine with the system's Python. It takes an hour or more; VM_PATHS and VM_TESTS select from it.
 VM_RUN    ?= ../shared/tools/vm-run
 VM_PYTHON ?= /usr/bin/python3.11
 VM_DISK   ?= $(CURDIR)/.vm-disk
 VM_TESTS  ?= -k "not sampled and not cgroup1"
-VM_PATHS  ?= tests/integration/supervisor
+VM_PATHS  ?= tests/integration tests/machines/clock_set.py tests/machines/without_links.py
+VM_PYTHONPATH = $(CURDIR)/src:$(firstword $(wildcard $(CURDIR)/$(VENV)/lib/python3.11/site-packages))
+VM_MODULES    = $(or $(VM_CACHE),$(HOME)/.cache/vq-vm)/kernel/lib/modules
+VM_ENV        = env VQ_TEST_SLOWNESS=20 VQ_TEST_INSTALLED=$(CURDIR)/$(BIN)/vq PYTHONDONTWRITEBYTECODE=1 \
+  PYTHONPATH=$(VM_PYTHONPATH)
+VM_PYTEST     = $(VM_PYTHON) -m pytest -p no:cacheprovider -o timeout=1200
 
 test-v2: $(STAMP)
-	$(VM_RUN) -m 6144 -t 3000 -d $(VM_DISK) -- env VQ_TEST_SLOWNESS=20 VQ_TEST_DISK=/mnt/disk PYTHONDONTWRITEBYTECODE=1 \
-	  PYTHONPATH=$(CURDIR)/src:$(firstword $(wildcard $(CURDIR)/$(VENV)/lib/python3.11/site-packages)) \
-	  $(VM_PYTHON) -m pytest $(VM_PATHS) -p no:cacheprovider -o timeout=1200 --durations=10 $(VM_TESTS)
+	$(VM_RUN) -m 6144 -t 10000 -d $(VM_DISK) -- $(VM_ENV) VQ_TEST_DISK=/mnt/disk VQ_TEST_MACHINE=$(VM_MODULES) \
+	  $(VM_PYTEST) $(VM_PATHS) --durations=10 $(VM_TESTS)
+
+# The same, in a login session whose user may make no control group but has a systemd that does.
+SYSTEMD_PATHS ?= tests/integration/supervisor tests/integration/daemon tests/machines/user_scope.py
+
+test-systemd: $(STAMP)
+	$(VM_RUN) -m 4096 -t 7200 -- $(VM_ENV) tests/machines/systemd_box.sh \
+	  $(VM_ENV) VQ_TEST_SYSTEMD=1 HYPOTHESIS_STORAGE_DIRECTORY=/tmp/hypothesis \
+	  $(VM_PYTEST) $(SYSTEMD_PATHS) --durations=10 -k "systemd or user_scope"
 
 # The daemon killed 200 times at random moments, in each way to measure and enforce.
 test-kills: $(STAMP)
 	VQ_TEST_KILLS=200 $(BIN)/python -m pytest tests/integration/daemon/test_kills.py
+
+# Jobs that outgrow their predictions, beside programs that take and give back memory: SOAK_SECONDS=3600 for an hour.
+soak: $(STAMP)
+	$(BIN)/python tests/soak.py
+
+# The power of a virtual machine cut in the middle of a burst of submissions, VQ_TEST_CUTS times (4).
+test-power-cut: $(STAMP)
+	VM_RUN=$(VM_RUN) VM_PYTHON=$(VM_PYTHON) VM_PYTHONPATH=$(VM_PYTHONPATH) \
+	  $(BIN)/python -m pytest tests/machines/power_cut.py -s
 
 docs: $(STAMP)
 	$(BIN)/sphinx-build -q -W -b html docs docs/_build/html
@@ -76,6 +102,7 @@ docs: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python benchmarks/estimates.py
 	$(BIN)/python benchmarks/admission_replay.py
+	$(BIN)/python benchmarks/live_look.py
 
 clean:
 	rm -rf .venv .venv-* .vm-disk docs/_build demo-out example-qe-out build dist .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -41,6 +41,7 @@ class Queue:
         self.mode = mode
         self.text = ""
         self.later_ms = 0
+        self.stands_at_ms: int | None = None
         self.store: Store = open_store(self.folder, Opener.DAEMON)
         self._stack = ExitStack()
         self._daemon: Daemon | None = None
@@ -50,10 +51,14 @@ class Queue:
         """The daemon, which begins when it is first needed."""
         if self._daemon is None:
             store = self._stack.enter_context(open_store(self.folder, Opener.DAEMON))
-            opening = opened(self.folder, store, config(self.mode, self.text), lambda: now_ms() + self.later_ms)
+            opening = opened(self.folder, store, config(self.mode, self.text), self.now_ms)
             self._daemon = self._stack.enter_context(opening)
             self._daemon.begin()
         return self._daemon
+
+    def now_ms(self) -> int:
+        """The daemon's clock: set forward by `later_ms`, or standing still where a test moves it itself."""
+        return now_ms() + self.later_ms if self.stands_at_ms is None else self.stands_at_ms
 
     def stop(self) -> None:
         """End the daemon; its jobs go on."""
@@ -62,7 +67,7 @@ class Queue:
 
     def submit(self, *commands: list[str], at_once: int | None = None, **changes: Any) -> list[str]:
         """The ids of jobs that run the commands; with `at_once` they are an array."""
-        at_ms = now_ms() + self.later_ms
+        at_ms = self.now_ms()
         total = len(commands)
         submissions = []
         for index, command in enumerate(commands):
@@ -84,12 +89,12 @@ class Queue:
     def state(self, identifier: str) -> State:
         return self.job(identifier).state
 
-    def until(self, fact: Callable[[], Any], what: str, seconds: float = 30.0) -> Any:
+    def until(self, fact: Callable[[], Any], what: str, seconds: float = 30.0, *, step_seconds: float = 0.05) -> Any:
         """Take turns until `fact` is true; fails when it does not come true in time."""
         until = time.monotonic() + seconds * SLOWNESS
         while not (found := fact()):
             assert time.monotonic() < until, f"waited {seconds * SLOWNESS} s: {what}"
-            self.daemon.turn(0.05)
+            self.daemon.turn(step_seconds)
         return found
 
     def end(self, identifier: str) -> Job:

@@ -99,8 +99,9 @@ def started(at_ms: int = NOW, reserved_mb: int = 100, **changes: Any) -> Started
 
 
 def ended(at_ms: int = NOW + 1000, attempt: int = 1, code: int = 0, **evidence: Any) -> Ended:
-    """The end of an attempt with an exit code and other evidence."""
-    return Ended(at_ms=at_ms, attempt=attempt, result=Result(exit_code=code, **evidence))
+    """The end of an attempt with an exit code and other evidence; `reserved_bytes` and `basis` are the event's own."""
+    reserved = {key: evidence.pop(key) for key in ("reserved_bytes", "basis") if key in evidence}
+    return Ended(at_ms=at_ms, attempt=attempt, result=Result(exit_code=code, **evidence), **reserved)
 
 
 _moments = st.integers(NOW, NOW + 10_000_000)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+
+from support.command import importing
 
 _BEGIN = """
 import sys
@@ -24,7 +26,7 @@ def say(*words):
 @contextmanager
 def python(folder: str, code: str) -> Iterator[subprocess.Popen[str]]:
     """A process that runs `code` on the store in `folder`; killed with SIGKILL at the end, if it still runs."""
-    environment = {**os.environ, "PYTHONPATH": os.path.dirname(os.path.abspath(__file__))}
+    environment = importing(Path(__file__).parent)
     argv = [sys.executable, "-c", _BEGIN + code, folder]
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment) as process:
         try:

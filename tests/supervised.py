@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from vq.estimates.usage import MOST_BYTES, Usage, read_usage
+from vq.hosts.local.scopes import enter_scope
 from vq.readings import cgroups, processes
 from vq.readings.group import Group, Limits
 from vq.supervisor.command import supervisor_command
@@ -22,7 +23,8 @@ from vq.supervisor.folder import read_attempt, read_result
 from vq.supervisor.requests import Request, ask
 
 MIB = 1024 * 1024
-MODES = ("cgroup1", "cgroup2", "sampled")
+MODES = ("systemd",) if "VQ_TEST_SYSTEMD" in os.environ else ("cgroup1", "cgroup2", "sampled")
+"""`systemd` where a manager of the user runs, as `make test-systemd` has it: alone, as it moves the whole process."""
 SLOWNESS = float(os.environ.get("VQ_TEST_SLOWNESS", "1"))
 """An emulated machine is some 20 times slower."""
 
@@ -41,8 +43,12 @@ def wait_until(fact: Callable[[], Any], what: str, seconds: float = 30.0) -> Any
 
 def parent_group(mode: str) -> Group | None:
     """The group under which the jobs of this run go, None by sampling; skips where the mode is missing."""
-    if mode not in _PARENTS:
+    known = _PARENTS.get(mode)
+    if mode not in _PARENTS or (known is not None and not known.exists()):
         try:
+            if mode == "systemd":
+                enter_scope(f"vq-test-{os.getpid()}")
+                cgroups.move_into_leaf()
             _PARENTS[mode] = cgroups.make_parent(f"vq-test-{os.getpid()}.slice", mode, Limits())
         except cgroups.NoGroupsError as error:
             pytest.skip(f"{mode} is not usable here: {error}")
@@ -97,7 +103,7 @@ class Attempt:
             "result_path": str(self.folder / "result.json"),
             "enforcement": self.mode,
             "cgroup_parent": None if self.parent is None else self.parent.paths.document(),
-            "kill_grace_seconds": 0.3,
+            "kill_grace_seconds": min(0.3 * SLOWNESS, 3.0),
             **self.options,
         }
         Path(self.spec_path).write_text(json.dumps(spec))

@@ -1,8 +1,8 @@
-"""The demonstration: `make demo`, or `python examples/vasp/demo.py [OUT_DIR]` (by default `demo-out`).
+"""The demonstration on VASP's runs: `make demo-vasp`, or `python examples/vasp/demo.py [OUT_DIR]`.
 
 It runs the installed `vq` command as a user would, prints every command line and what comes back, and ends with three
-sentences that it computes from the reports. What an earlier demonstration left in OUT_DIR is replaced; nothing else in
-that folder is touched.
+sentences that it computes from the reports. What an earlier demonstration left in OUT_DIR (by default
+`demo-out/vasp`) is replaced; nothing else in that folder is touched.
 """
 
 from __future__ import annotations
@@ -17,19 +17,21 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Any
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "common"))
+
+from page import PAGE, REPOSITORY, heading, installed, load, paragraph, say
+
 from vq.actions.estimate import apply
-from vq.canonical import parse, pretty
+from vq.canonical import pretty
 from vq.errors import VqError
 from vq.estimates.fit import MIN_CASES
 
-PAGE = 80
 HARDWARE_CLASS = "unrecorded"
-REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 DRY_RUNS = ("h2o-pbe", "mgo-rhf-gdf", "h2-neb")
 FINISHED = "h2o-finished"
 
-_SETS, _CALIBRATION = "vasp", "calibration.json"
+_SETS, _CALIBRATION = "sets", "calibration.json"
 _RAW, _JUDGED, _ONE = "held-out-raw.json", "held-out-calibrated.json", "one-calibrated-estimate.json"
 _PICTURE = "held-out.svg"
 
@@ -39,11 +41,7 @@ class Demo:
 
     def __init__(self, out: str) -> None:
         self.out = out
-        beside = os.path.join(os.path.dirname(sys.executable), "vq")
-        found = beside if os.access(beside, os.X_OK) else shutil.which("vq")
-        if found is None:
-            raise VqError("the command vq is not installed beside this Python; run: make demo")
-        self._programs = {"vq": found, "python": sys.executable}
+        self._programs = {"vq": installed(), "python": sys.executable}
 
     def path(self, *names: str) -> str:
         """A path below the output folder, as the printed commands name it."""
@@ -81,28 +79,6 @@ class Demo:
         text = shlex.join(words) + (f" > {shlex.quote(to)}" if to else "")
         lines = textwrap.wrap(text, PAGE - 4, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
         print("$ " + " \\\n".join(lines))
-
-
-def say(text: str) -> None:
-    """Print text; a line wider than the page goes on below, where a space allows."""
-    for line in text.splitlines():
-        print("\n".join(textwrap.wrap(line, PAGE, break_long_words=False, break_on_hyphens=False)) or "")
-
-
-def paragraph(text: str) -> None:
-    """Print running text, laid out for the page."""
-    print(textwrap.fill(" ".join(text.split()), PAGE, break_on_hyphens=False) + "\n")
-
-
-def heading(text: str) -> None:
-    """Print the title of a step."""
-    print(f"{text}\n{'=' * len(text)}\n")
-
-
-def load(path: str) -> dict[str, Any]:
-    """The JSON document in a file."""
-    with open(path, "rb") as file:
-        return parse(file.read())
 
 
 def what_programs_say(demo: Demo) -> None:
@@ -166,7 +142,8 @@ def one_calibrated_estimate(demo: Demo) -> None:
     receipt = demo.path(_SETS, "held-out", "estimates", f"{case['case_id']}.json")
     paragraph("The first held-out VASP run with a calibrated group, through the Python interface:")
     print(">>> from vq.actions.estimate import apply")
-    print(f">>> receipt = json.load(open({receipt!r}))")
+    print(f">>> path = {receipt!r}")
+    print(">>> receipt = json.load(open(path))")
     print(f">>> apply(receipt, {calibration!r}, {HARDWARE_CLASS!r})")
     document = apply(load(receipt), calibration, HARDWARE_CLASS)
     with open(demo.path(_ONE), "x", encoding="utf-8") as file:
@@ -225,7 +202,7 @@ def main(arguments: Sequence[str]) -> int:
     if len(arguments) > 1 or any(word.startswith("-") for word in arguments):
         print(__doc__)
         return 2
-    out = os.path.abspath(arguments[0]) if arguments else "demo-out"
+    out = os.path.abspath(arguments[0]) if arguments else os.path.join("demo-out", "vasp")
     os.chdir(REPOSITORY)
     try:
         demo = Demo(out)

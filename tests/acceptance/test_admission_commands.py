@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import pty
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 
 from histories import GIB, HOUR, met, run
+from queue_commands import Queue
 from vq.formats.jsonl import written
 
 VQ = str(Path(sys.executable).parent / "vq")
@@ -298,10 +300,69 @@ def test_advice_names_what_would_have_been_enough(history: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["predict", "simulate", "advise"])
-def test_without_a_file_the_error_says_what_to_do(command: str, tmp_path: Path) -> None:
-    said = vq(command, cwd=tmp_path, status=1).stderr
-    assert "no history of its own yet" in said
-    assert "vq history import" in said
+def test_without_a_file_and_a_history_the_error_says_what_to_do(command: str, queue: Queue) -> None:
+    ended = queue.run(command)
+    assert ended.returncode == 1
+    assert "no history of its own yet" in ended.stderr
+    assert "vq history import" in ended.stderr
+
+
+@pytest.fixture
+def taught(queue: Queue, history: Path) -> Queue:
+    """A queue that has the runs of `history` in its own, in its default profile, and one that was cancelled."""
+    rows = [*(history / "rows.jsonl").read_text().splitlines(), written(run(cancelled=True, finished_at=HOUR)).strip()]
+    (queue.cwd / "rows.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    queue.ok("history", "import", "rows.jsonl", "--format", "jsonl", "--profile", "default", "--store")
+    return queue
+
+
+def test_the_rows_of_a_file_become_the_history_of_the_queue_once(taught: Queue) -> None:
+    command = ("history", "import", "rows.jsonl", "--format", "jsonl", "--profile", "default", "--store")
+    assert "0 rows; 17 were there already" in taught.ok(*command)
+    found = taught.json(*command)
+    assert (found["rows"], found["added"], found["known"], found["output"]) == (17, 0, 17, None)
+    exported = taught.ok("history", "export")
+    assert len(exported.splitlines()) == 17
+    (taught.cwd / "exported.jsonl").write_text(exported, encoding="utf-8")
+    assert taught.json("history", "import", "exported.jsonl", "--format", "jsonl", "--store")["added"] == 0
+
+
+def test_rows_that_teach_nothing_here_and_rows_from_the_future_are_told(queue: Queue, history: Path) -> None:
+    shutil.copy(history / "rows.jsonl", queue.cwd)
+    ended = queue.run("history", "import", "rows.jsonl", "--format", "jsonl", "--profile", "gpu", "--store")
+    assert (ended.returncode, 'no profile is configured as "gpu"' in ended.stderr) == (0, True)
+    (queue.cwd / "late.jsonl").write_text(written(run()) + written(run(finished_at=2**42)), encoding="utf-8")
+    assert "runs that have ended" in queue.refused(
+        "history", "import", "late.jsonl", "--format", "jsonl", "--store", status=1
+    )
+    for where in ((), ("--store", "-o", "out.jsonl")):
+        assert "-o ROWS.jsonl, or --store" in queue.refused(
+            "history", "import", "late.jsonl", "--format", "jsonl", *where
+        )
+
+
+def test_a_queue_predicts_and_advises_by_its_own_history(taught: Queue) -> None:
+    job, greedy = taught.json("predict")["predictions"]
+    assert (job["name"], job["memory"], job["basis"]) == ("job", 256 << 20, {"kind": "job", "runs": 15})
+    assert (greedy["name"], greedy["basis"]["kind"]) == ("greedy", "profile")
+    assert [advice["enough"] for advice in taught.json("advise")["advice"]] == [5 * GIB // 4, None]
+
+
+def test_a_queue_replays_its_own_history_by_its_own_settings_with_and_without_its_cpus(taught: Queue) -> None:
+    ended = taught.run("simulate")
+    assert ended.returncode == 0
+    assert "1 cancelled" in ended.stderr
+    shown = ended.stdout
+    assert "4 GiB, 2 CPUs" in shown
+    assert "barrier 10 min" in shown
+    assert "measured, any CPUs" in shown
+    assert "CPUs are part of what jobs wait for" in " ".join(shown.split())
+    (caps, measured), (_, free) = (
+        [each["replay"]["most_running"] for each in taught.json("simulate", *more)["results"]]
+        for more in ((), ("--cpu-admission", "off"))
+    )
+    assert caps == measured < free
+    assert "any CPUs" not in taught.ok("simulate", "--cpu-admission", "off")
 
 
 def test_a_bad_row_of_a_history_is_named(history: Path) -> None:

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from histories import run
 from queue_commands import VQ, Queue, receipt
+from vq.formats.jsonl import written
 
 SLEEP = ("--", "sleep", "60")
 
@@ -164,6 +166,31 @@ def test_explain_needs_no_daemon(queue: Queue) -> None:
     assert "nothing keeps it" in queue.ok("explain", "a1")
 
 
+def test_status_and_explain_say_what_is_reserved_and_what_a_job_waits_for(live: Queue) -> None:
+    same = {"name": "align", "repository": "lab", "workflow": None, "profile": "default"}
+    rows = [run(memory_peak=peak << 20, **same) for peak in range(1001, 1013)]
+    (live.cwd / "rows.jsonl").write_text("".join(map(written, rows)), encoding="utf-8")
+    live.ok("history", "import", "rows.jsonl", "--format", "jsonl", "--store")
+    names = ("--name", "align", "--repository", "lab", "--mem-mb", "4096")
+    running = live.ok("submit", *names, *SLEEP).strip()
+    until(live, running, "state", value="RUNNING")
+    said = "1.25 GiB of its 4 GiB: the p95 of its last 12 runs + 15 %"
+    assert f"reserved: {said}\n" in live.ok("status", running)
+    assert f"Reserved: {said}\n" in live.ok("explain", running)
+    live.ok("submit", "--cpus", "2", *names, *SLEEP)
+    last = live.ok("submit", "--priority", "-1", "--mem-mb", "3072", "--reserve", "cap", *SLEEP).strip()
+    text = live.ok("status", last)
+    assert "reserved: 3 GiB of its 3 GiB: all of it, as asked for with --reserve cap\n" in text
+    assert "waits: needs 3 GiB of memory, 2.75 GiB are free; 1 job ahead\n" in text
+    host = live.ok("host")
+    assert "4 GiB: 1.25 GiB reserved" in host
+    assert "nothing starts while jobs use 3.6 GiB or more" in host
+    found = live.json("host")
+    assert 0 <= found["host_left_bytes"] <= found["host_limit_bytes"]
+    assert found["memory_used_bytes"] < found["memory_reserved_bytes"] == 5 << 28
+    assert found["outside"]
+
+
 def test_the_queue_fits_80_columns_and_nothing_steers_the_terminal(queue: Queue) -> None:
     (queue.cwd / "evil\x1b[31m").write_text("")
     queue.ok("submit", "--", "sh", "evil\x1b[31m", "x" * 200)
@@ -288,6 +315,21 @@ def test_what_was_measured_is_summed_up_and_collected(live: Queue) -> None:
     assert live.run("estimate-collect", "set-1", "--hardware-class", "class-a").returncode == 1
     assert live.run("estimate-collect", "a b", "--hardware-class", "class-a").returncode == 2
     live.ok("estimate-collect", "a b", "--hardware-class", "class-a", "--set-id", "ab")
+
+
+def test_a_tag_of_the_submission_divides_what_is_collected(live: Queue) -> None:
+    (live.cwd / "estimate.json").write_text(json.dumps(receipt(2**30)))
+    for tags in (("training",), ("held-out", "training"), ("held-out",), ()):
+        words = [word for tag in tags for word in ("--tag", tag)]
+        live.ok("submit", "--wait", "--estimate", "estimate.json", *words, "--", "true")
+    for tag, jobs in (("training", ["a1", "a2"]), ("held-out", ["a2", "a3"])):
+        live.ok("estimate-collect", tag, "--hardware-class", "class-a", "--tag", tag)
+        cases = json.loads((live.cwd / tag / "set.json").read_text())["cases"]
+        assert [case["case_id"] for case in cases] == jobs
+    ended = live.run("estimate-collect", "none", "--hardware-class", "class-a", "--tag", "other")
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert "no job with the tag other that ended" in ended.stderr
+    assert not (live.cwd / "none").exists()
 
 
 @pytest.mark.parametrize("fired", ["oom", "time"])

@@ -18,8 +18,9 @@ def run(script: str, *arguments: object) -> subprocess.CompletedProcess[str]:
 def test_the_page_shows_what_the_script_prints(tmp_path: Path) -> None:
     assert run("vasp/make_sets.py", tmp_path / "sets").returncode == 0
     page = PAGE.read_text(encoding="utf-8").splitlines()
-    measured = ROOT / "examples" / "quantum-espresso" / "measured"
-    for name, folder in (("VASP", tmp_path / "sets"), ("Quantum ESPRESSO", measured)):
+    shipped = {"Quantum ESPRESSO": "quantum-espresso", "PySCF": "pyscf"}
+    measured = {name: ROOT / "examples" / folder / "measured" for name, folder in shipped.items()}
+    for name, folder in {"VASP": tmp_path / "sets", **measured}.items():
         ended = run("compare_methods.py", name, *(folder / title / "set.json" for title in ("training", "held-out")))
         assert (ended.returncode, ended.stderr) == (0, "")
         rows = ended.stdout.splitlines()

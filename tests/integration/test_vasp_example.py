@@ -250,7 +250,7 @@ def test_the_demonstration_shows_the_refusal_and_stays_on_the_page(demonstrated:
     assert 'expected\n"dry_run"' in text
     assert text.count("$ vq estimate ") == 5
     assert "none: no group of the calibration matches this estimate" in text
-    page = text.replace(str(out), "demo-out").splitlines()
+    page = text.replace(str(out), "demo-out/vasp").splitlines()
     assert [line for line in page if len(line) > 80] == []
     assert (out / "mine").read_text() == "kept"
 
@@ -258,10 +258,10 @@ def test_the_demonstration_shows_the_refusal_and_stays_on_the_page(demonstrated:
 def test_the_demonstrations_files_belong_together(demonstrated: tuple[Path, str]) -> None:
     out, _ = demonstrated
     raw, judged = load(out / "held-out-raw.json"), load(out / "held-out-calibrated.json")
-    assert raw["set"]["sha256"] == judged["set"]["sha256"] == digest(load(out / "vasp/held-out/set.json"))
+    assert raw["set"]["sha256"] == judged["set"]["sha256"] == digest(load(out / "sets/held-out/set.json"))
     calibration = load(out / "calibration.json")
     assert calibration["min_cases"] == 5
-    assert calibration["training_set"]["sha256"] == digest(load(out / "vasp/training/set.json"))
+    assert calibration["training_set"]["sha256"] == digest(load(out / "sets/training/set.json"))
     assert judged["calibration"]["calibration_id"] == calibration["calibration_id"]
     one = load(out / "one-calibrated-estimate.json")
     assert one["status"] == "calibrated"
@@ -271,7 +271,7 @@ def test_the_demonstrations_files_belong_together(demonstrated: tuple[Path, str]
 def test_the_readmes_picture_is_the_demonstrations(demonstrated: tuple[Path, str]) -> None:
     out, _ = demonstrated
     shown = ROOT / "docs" / "images" / "vasp-held-out.svg"
-    assert shown.read_bytes() == (out / "held-out.svg").read_bytes(), "make demo; cp demo-out/held-out.svg there"
+    assert shown.read_bytes() == (out / "held-out.svg").read_bytes(), "make demo-vasp, and copy its held-out.svg"
 
 
 def test_the_demonstration_stops_where_a_command_fails(tmp_path: Path) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from histories import DAY, GIB, HOUR, KEY, MIB, PROFILES, UNHURRIED, histories, met, run
 from vq.admission import Copies, CpuPrediction, Key, Prediction, Predictor, Run
 from vq.admission.history import in_order
+from vq.admission.learner import Learner
 from vq.admission.predictor import AtCap, Overran, OwnRuns, Unpredictable
 from vq.admission.recent import RECENT_RUNS
 
@@ -22,11 +26,11 @@ def predictor(min_jobs: int = 2) -> Predictor:
     return Predictor(margin=15, min_jobs=min_jobs, caps=CAPS)
 
 
-def answers(predictor: Predictor) -> Answers:
-    """All that it says of all jobs, by any cap and at any time."""
+def answers(predictor: Predictor, jobs: Sequence[Key] = JOBS) -> Answers:
+    """All that it says of jobs, by any cap and at any time."""
     return [
         (predictor.predict(key, profile, cap, now=now, copies=copies), predictor.predict_cpu(key, profile, cap // MIB))
-        for key in JOBS
+        for key in jobs
         for profile in ("small", "big", "gone")
         for cap in (64 * MIB, GIB, 9 * GIB)
         for now in MOMENTS
@@ -54,6 +58,39 @@ def test_a_restart_changes_nothing(rows: list[Run], when: int) -> None:
     lived.read(ordered[when:])
     restarted.read(rows)
     assert answers(lived) == answers(restarted)
+
+
+@settings(UNHURRIED, max_examples=80)
+@given(histories(50), st.data(), st.sampled_from([2, 5, 30]))
+def test_runs_that_come_late_find_their_place(rows: list[Run], data: st.DataObject, late_runs: int) -> None:
+    """Batches of runs, each a few places late at most, or as late as they like: then it says so."""
+    rows = [replace(row, repository="o/a", workflow=None, name="x", profile="small") for row in rows]
+    most = data.draw(st.sampled_from([1, 3, 30]), "places late at most")
+    lateness = data.draw(st.lists(st.integers(0, most), min_size=len(rows), max_size=len(rows)), "lateness")
+    heard = [row for _, row in sorted(enumerate(in_order(rows)), key=lambda each: each[0] + lateness[each[0]])]
+    learner, anew, said = Learner(predictor(), late_runs=late_runs), predictor(), []
+    while heard:
+        size = data.draw(st.integers(1, 4), "batch")
+        said += heard[:size]
+        in_place = learner.learn(heard[:size])
+        del heard[:size]
+        if not in_place:
+            assert most >= late_runs
+            return
+    anew.read(said)
+    assert answers(learner.predictor, JOBS[:1]) == answers(anew, JOBS[:1])
+    assert peers(learner.predictor) == peers(anew)
+    more = data.draw(histories(3), "more")
+    for row in more:
+        run = replace(row, repository="o/a", workflow=None, name="x", profile="small", reserved=1)
+        learner.predictor.learn(run)
+        anew.learn(run)
+    assert answers(learner.predictor, JOBS[:1]) == answers(anew, JOBS[:1])
+
+
+def peers(known: Predictor) -> list[int]:
+    found = known._recent.peers("small")  # noqa: SLF001 - no prediction shows all of them
+    return [found.percentile(percent) for percent in range(1, 101)] if len(found) else []
 
 
 @settings(UNHURRIED, max_examples=25)

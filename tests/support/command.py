@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-INSTALLED = str(Path(sys.executable).with_name("vq"))
+INSTALLED = os.environ.get("VQ_TEST_INSTALLED") or str(Path(sys.executable).with_name("vq"))
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -45,3 +45,9 @@ def run_installed(
         stdin=subprocess.DEVNULL,
     )
     return Result(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
+
+
+def importing(folder: Path) -> dict[str, str]:
+    """An environment whose Python finds the modules in `folder`, and what this one's finds by `PYTHONPATH`."""
+    known = [str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(known)}

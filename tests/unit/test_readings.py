@@ -4,7 +4,7 @@ import pytest
 
 from vq.readings.cgroups import parse_hierarchies
 from vq.readings.group import GroupPaths, paths_from
-from vq.readings.kernel import numbers_by_name
+from vq.readings.kernel import number_named, numbers_by_name
 from vq.readings.meminfo import HostMemory, parse_meminfo, smallest
 from vq.readings.pressure import parse_pressure
 from vq.readings.processes import parse_pss, parse_stat, parse_status
@@ -59,6 +59,8 @@ def test_pressure_is_the_full_line() -> None:
 def test_flat_keyed_files() -> None:
     assert numbers_by_name("anon 5\nodd\nname x\noom_kill 2\n") == {"anon": 5, "oom_kill": 2}
     assert numbers_by_name(None) == {}
+    for name, number in {"anon": 5, "oom_kill": 2, "odd": None, "name": None, "none": None, "non": None}.items():
+        assert number_named(name, "anon 5\nodd\nname x\noom_kill 2\n") == number
 
 
 MOUNTS = r"""

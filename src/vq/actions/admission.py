@@ -1,4 +1,4 @@
-"""Predict, replay and advise from a history in a file. Files in, values out."""
+"""Predict, replay and advise from a history: of a file, or the queue's own under the settings it runs by."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from vq.actions.limits import share_mb
 from vq.admission import Copies, CpuPrediction, Key, Prediction, Predictor, Run, Setup
 from vq.admission.documents import check_setup, read_setup
 from vq.admission.history import in_order
 from vq.admission.ranked import Ranked
 from vq.canonical import parse
+from vq.config.values import Config
+from vq.daemon.admission import rules_of
 from vq.errors import UsageError, placed
 from vq.files.documents import MIB, read_file
 
@@ -81,6 +84,28 @@ def load_setup_document(path: str | None) -> dict[str, Any]:
         document = parse(read_file(path, _MOST_SETUP_BYTES))
         check_setup(document)
         return document
+
+
+def live_setup(config: Config) -> dict[str, Any]:
+    """The setup document of a queue: what its daemon goes by, the barrier included."""
+    rules = rules_of(config)
+    profiles = {
+        name: {
+            "memory": share_mb(profile.cpus, config) * MIB if profile.memory_bytes is None else profile.memory_bytes,
+            "cpus": profile.cpus,
+            "slots": profile.slots,
+        }
+        for name, profile in config.profiles.items()
+    }
+    return {
+        "margin": config.margin_percent,
+        "min_jobs": config.min_jobs,
+        "profiles": profiles,
+        "memory_max": rules.memory,
+        "cpu_budget": rules.cpu,
+        "barrier_after_ms": rules.barrier_after_ms,
+        "cpu_admission": rules.cpu_by.value,
+    }
 
 
 def setup_for(document: Mapping[str, Any], rows: Sequence[Run], path: str) -> Setup:

@@ -17,6 +17,7 @@ from vq.files.folders import new_folder, refuse_used_folder
 from vq.jobs.reasons import MIB
 from vq.jobs.record import Job, Limit, State
 from vq.store.estimates import Estimated, ended_with_estimate
+from vq.wording import escape
 
 NO_OUTCOME = "no_evaluable_outcome"
 INVALID_RECEIPT = "invalid_receipt"
@@ -32,8 +33,10 @@ class Collected:
     skipped: tuple[tuple[str, str], ...]
 
 
-def collect(place: Place, out: str, hardware_class: str, set_id: str | None = None) -> Collected:
-    """Write the set of all ended jobs with an estimate to the folder `out`, whole or not at all.
+def collect(
+    place: Place, out: str, hardware_class: str, *, set_id: str | None = None, tag: str | None = None
+) -> Collected:
+    """Write the set of all ended jobs with an estimate (and this tag) to the folder `out`, whole or not at all.
 
     Raises `VqError`, also where there is no case at all.
     """
@@ -44,7 +47,7 @@ def collect(place: Place, out: str, hardware_class: str, set_id: str | None = No
     with new_folder(out) as folder:
         for name in ("estimates", "usage"):
             os.mkdir(os.path.join(folder, name))
-        for estimated in ended_with_estimate(place.store):
+        for estimated in ended_with_estimate(place.store, tag):
             reason = _left_out(estimated)
             if reason is not None:
                 skipped.append((estimated.job.id, reason))
@@ -52,12 +55,16 @@ def collect(place: Place, out: str, hardware_class: str, set_id: str | None = No
             cases.append(_write_case(folder, estimated, hardware_class))
         if not cases:
             raise VqError(
-                f"no job that ended has an estimate that can be evaluated ({len(skipped)} skipped)",
+                f"no job {_tagged(tag)}that ended has an estimate that can be evaluated ({len(skipped)} skipped)",
                 hint="attach estimates with vq submit --estimate FILE, and collect once the jobs have ended",
             )
         document = {"schema_name": SET_SCHEMA, "set_id": set_id, "cases": cases}
         write_new(os.path.join(folder, "set.json"), [pretty(document)])
     return Collected(set_id=set_id, out=out, cases=len(cases), skipped=tuple(skipped))
+
+
+def _tagged(tag: str | None) -> str:
+    return "" if tag is None else f"with the tag {escape(tag)} "
 
 
 def _set_id(out: str, set_id: str | None) -> str:

@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from vq.actions.looking import host_beside, in_start_order, running_jobs, uses_of
 from vq.actions.place import Place
 from vq.admission import plan
-from vq.admission.host import HostMemory, Remembered
+from vq.admission.host import Remembered
 from vq.admission.predictor import CpuPrediction, Prediction
 from vq.config.values import Config
 from vq.daemon.admission import rules_of
@@ -20,16 +21,9 @@ from vq.daemon.known import place_of, running_job, waiting_job
 from vq.daemon.learning import predictor_of
 from vq.jobs.reasons import Kind, Reason
 from vq.jobs.record import Job, State
-from vq.readings import cgroups
-from vq.readings.meminfo import host_memory
-from vq.readings.pressure import memory_pressure_percent
 from vq.store import jobs as stored
 from vq.store.history import rows_in_order
-from vq.store.layout import attempt_folder
 from vq.store.settings import is_draining
-from vq.supervisor.folder import read_attempt
-
-_HUNDREDTHS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,22 +52,20 @@ class Explained:
 def explain(place: Place, identifier: str, config: Config, now_ms: int) -> Explained:
     """Why the job of an id is where it is; raises `UsageError` for an id that no job has."""
     job = stored.read(place.store, identifier)
+    if job.state is State.RUNNING:
+        return Explained(job=job, reason=job.life.reason, ahead=0, prediction=_reserved_now(place, job, config, now_ms))
     if job.state is not State.PENDING:
-        life = job.life
-        prediction = Predicted(
-            memory=life.reserved_bytes, basis=life.basis, cpu=life.cpu_reserved_millicores, cpu_basis=life.cpu_basis
-        )
-        return Explained(job=job, reason=life.reason, ahead=0, prediction=prediction)
+        return Explained(job=job, reason=job.life.reason, ahead=0, prediction=_as_recorded(job))
     jobs = stored.active(place.store)
     pending = sorted((other for other in jobs if other.state is State.PENDING), key=place_of)
-    running = sorted((other for other in jobs if other.state is State.RUNNING), key=_started)
-    kept, uses = _kept_back(place, pending, running, now_ms), _uses(place, running)
+    running = in_start_order(other for other in jobs if other.state is State.RUNNING)
+    kept, uses = _kept_back(place, pending, running, now_ms), uses_of(place, running)
     look = plan.Look(
         now=now_ms,
         rules=rules_of(config),
         waiting=tuple(waiting_job(other, _as_kept(kept[other.id])) for other in pending if _in_look(kept[other.id])),
         running=tuple(running_job(other, uses) for other in running),
-        host=_host(uses),
+        host=(host_beside(uses), Remembered()),
     )
     predictor = predictor_of(config, rows_in_order(place.store))
     explained = plan.explain(look, predictor).get(identifier)
@@ -84,6 +76,42 @@ def explain(place: Place, identifier: str, config: Config, now_ms: int) -> Expla
         return Explained(job=job, reason=kept[identifier], ahead=ahead, prediction=_predicted(memory, cpu))
     reason = kept[identifier] or _reason(explained.reason)
     return Explained(job=job, reason=reason, ahead=ahead, prediction=_predicted(explained.memory, explained.cpu))
+
+
+def reservations(place: Place, running: Sequence[Job], config: Config, now_ms: int) -> dict[str, plan.Reservation]:
+    """What running jobs have of the budgets now, by their ids: predictions have moved since they started."""
+    uses = uses_of(place, running)
+    look = plan.Look(
+        now=now_ms,
+        rules=rules_of(config),
+        waiting=(),
+        running=tuple(running_job(job, uses) for job in running),
+    )
+    return dict(plan.plan(look, predictor_of(config, rows_in_order(place.store))).reservations)
+
+
+def _reserved_now(place: Place, job: Job, config: Config, now_ms: int) -> Predicted:
+    """What is reserved for a running job by now; what it started with, where limits are what is reserved."""
+    found = None
+    if job.life.basis is not None:
+        found = reservations(place, running_jobs(place), config, now_ms).get(job.id)
+    if found is None:
+        return _as_recorded(job)
+    cpu = found.cpu if job.life.cpu_basis is not None else None
+    life = job.life
+    return Predicted(
+        memory=found.memory.memory,
+        basis=found.memory.basis.as_data(),
+        cpu=life.cpu_reserved_millicores if cpu is None else cpu.cpu,
+        cpu_basis=None if cpu is None else cpu.basis.as_data(),
+    )
+
+
+def _as_recorded(job: Job) -> Predicted:
+    life = job.life
+    return Predicted(
+        memory=life.reserved_bytes, basis=life.basis, cpu=life.cpu_reserved_millicores, cpu_basis=life.cpu_basis
+    )
 
 
 def _kept_back(place: Place, pending: Sequence[Job], running: Sequence[Job], now_ms: int) -> dict[str, Reason | None]:
@@ -144,30 +172,3 @@ def _predicted(memory: Prediction | None, cpu: CpuPrediction | None) -> Predicte
         cpu=None if cpu is None else cpu.cpu,
         cpu_basis=None if cpu is None else cpu.basis.as_data(),
     )
-
-
-def _started(job: Job) -> int:
-    return job.life.started_at_ms or 0
-
-
-def _uses(place: Place, running: Sequence[Job]) -> dict[str, int | None]:
-    """What each running job holds, in bytes."""
-    uses: dict[str, int | None] = {}
-    for job in running:
-        attempt = read_attempt(attempt_folder(place.folder, job.id, job.life.attempt))
-        held = None
-        if attempt is not None and attempt.group is not None:
-            held = cgroups.open_group(attempt.group).memory_bytes()
-        uses[job.id] = job.life.reserved_bytes if held is None else held
-    return uses
-
-
-def _host(uses: Mapping[str, int | None]) -> tuple[HostMemory, Remembered]:
-    now, pressure = host_memory(), memory_pressure_percent()
-    memory = HostMemory(
-        total=now.total_bytes,
-        available=now.available_bytes,
-        slice=sum(use or 0 for use in uses.values()),
-        full_avg10=None if pressure is None else round(pressure * _HUNDREDTHS),
-    )
-    return memory, Remembered()

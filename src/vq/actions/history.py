@@ -1,4 +1,4 @@
-"""Import a history from somebody else's records, and read one back. Files in, rows out."""
+"""Import a history from somebody else's records, into a file or into the queue's own, and read one back."""
 
 from __future__ import annotations
 
@@ -6,16 +6,23 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from operator import attrgetter
 
+from vq.actions.place import Place
 from vq.admission.history import Run
+from vq.daemon.learning import run_of
 from vq.errors import BadDataError, UsageError, placed
 from vq.files.documents import write_new
 from vq.files.lines import read_lines
 from vq.formats import jsonl
 from vq.formats.outcomes import LONGEST_LINE, LONGEST_NAME, Importer, Line, Outcome, Source, Unread
 from vq.formats.tally import Tally
+from vq.jobs.history_row import HistoryRow
+from vq.store.history import MOST_IMPORTED, import_rows, rows_in_order
 
 FORMATS = ("nextflow", "sacct", "swf", "csv", "jsonl")
+
+_VALUES = attrgetter(*HistoryRow._fields)
 
 Tick = Callable[[], None]
 """Called once for each record, so that the caller can show how far it is."""
@@ -23,15 +30,27 @@ Tick = Callable[[], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportRequest:
-    """What `vq history import` was asked: paths as given; `rules` are the texts of `--map`."""
+    """What `vq history import` was asked: paths as given; `rules` are the texts of `--map`.
+
+    Without a `target` the rows are for the queue's own history.
+    """
 
     path: str
     format: str
-    target: str
+    target: str | None = None
     rules: Sequence[str] = ()
     repository: str | None = None
     profile: str | None = None
     skip_bad: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taught:
+    """What became of the records of a file, how many rows were new to the history, and of what profiles they are."""
+
+    tally: Tally
+    added: int
+    profiles: frozenset[str]
 
 
 def import_history(request: ImportRequest, tick: Tick) -> Tally:
@@ -39,6 +58,40 @@ def import_history(request: ImportRequest, tick: Tick) -> Tally:
 
     Raises `VqError`: for the first record that cannot be read, unless those are to be skipped, and if no row is left.
     """
+    outcomes, tally = _outcomes(request), Tally()
+    write_new(request.target or "", map(jsonl.written, _rows(request, outcomes, tally, tick)))
+    return tally
+
+
+def teach_history(place: Place, request: ImportRequest, now_ms: int, tick: Tick) -> Taught:
+    """Add the rows that a file holds to the queue's own history, all or none; those that it has already add nothing.
+
+    A daemon that runs learns them within a second. Raises `VqError` as `import_history` does, for a run that ended
+    after `now_ms`, and for more rows than a history takes.
+    """
+    outcomes, tally = _outcomes(request), Tally()
+    rows: list[HistoryRow] = []
+    for run in _rows(request, outcomes, tally, tick):
+        if run.finish > now_ms:
+            raise BadDataError("runs that have ended", found=f"one that ends at {run.finish} ms").at(request.path)
+        rows.append(HistoryRow._make(_VALUES(run)))
+        if len(rows) > MOST_IMPORTED:
+            raise BadDataError(f"at most {MOST_IMPORTED:,} rows; import the latest runs only").at(request.path)
+    added = import_rows(place.store, rows)
+    return Taught(tally=tally, added=added, profiles=frozenset(row.profile for row in rows))
+
+
+def own_rows(place: Place, tick: Tick) -> list[Run]:
+    """The rows of the queue's own history, imported ones among them, in the order in which the runs finished."""
+    rows = []
+    for row in rows_in_order(place.store):
+        tick()
+        rows.append(run_of(row))
+    return rows
+
+
+def _outcomes(request: ImportRequest) -> Iterator[Outcome]:
+    """What the records of a file are, read as they are asked for."""
     for option, name in (("--repository", request.repository), ("--profile", request.profile)):
         if name is not None and not _is_name(name):
             raise UsageError(f"{option}: expected 1 to {LONGEST_NAME} characters that UTF-8 can hold")
@@ -49,11 +102,8 @@ def import_history(request: ImportRequest, tick: Tick) -> Tally:
         repository=request.repository,
         profile=request.profile,
     )
-    tally = Tally()
     with placed(request.path):
-        outcomes = importer(_lines(request.path), source)
-    write_new(request.target, _rows(request, outcomes, tally, tick))
-    return tally
+        return importer(_lines(request.path), source)
 
 
 def load_rows(path: str, tick: Tick) -> list[Run]:
@@ -85,7 +135,7 @@ def _lines(path: str) -> Iterator[Line]:
     return (Line(number, data) for number, data in read_lines(path, LONGEST_LINE))
 
 
-def _rows(request: ImportRequest, outcomes: Iterable[Outcome], tally: Tally, tick: Tick) -> Iterator[str]:
+def _rows(request: ImportRequest, outcomes: Iterable[Outcome], tally: Tally, tick: Tick) -> Iterator[Run]:
     with placed(request.path):
         for outcome in outcomes:
             tick()
@@ -93,7 +143,7 @@ def _rows(request: ImportRequest, outcomes: Iterable[Outcome], tally: Tally, tic
                 raise _bad(outcome)
             tally.count(outcome)
             if isinstance(outcome, Run):
-                yield jsonl.written(outcome)
+                yield outcome
         if not tally.rows:
             reasons = {**tally.left_out, **tally.unread}
             found = "; ".join(f"{why}: {reason.count:,}" for why, reason in reasons.items()) or "no record at all"

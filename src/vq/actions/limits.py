@@ -59,6 +59,12 @@ def budget_mb(config: Config) -> int:
     return config.host.memory_max_bytes // MIB
 
 
+def share_mb(cpus: int, config: Config) -> int:
+    """The memory limit in MiB of a job for which neither it nor its profile names one."""
+    share = config.host.memory_max_bytes * cpus // config.host.cpus // MIB
+    return max(1, min(budget_mb(config), max(LEAST_SHARE_MB, share)))
+
+
 def refuse_cpus(cpus: int, config: Config) -> None:
     """Nothing, or the `UsageError` that the host never has so many CPUs."""
     if cpus > config.host.cpus:
@@ -102,8 +108,7 @@ def _memory(
         return order.mem_mb, MemorySource.EXPLICIT
     if profile.memory_bytes is not None:
         return max(1, profile.memory_bytes // MIB), MemorySource.PROFILE
-    share = config.host.memory_max_bytes * cpus // config.host.cpus // MIB
-    return max(1, min(budget_mb(config), max(LEAST_SHARE_MB, share))), None
+    return share_mb(cpus, config), None
 
 
 def _wall_time(order: Order, attached: Attached | None) -> tuple[int | None, WallSource | None]:

@@ -27,12 +27,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from vq.admission.facts import Fact
 from vq.admission.history import Key, Run, in_order
 from vq.admission.ranked import Counted, Ranked, Ranks
-from vq.admission.recent import JobRuns, Recent, window
+from vq.admission.recent import JobRuns, Recent, says, window
 
 CPU_GRANULE = 100
 """CPU predictions round up to this many millicores: a tenth of a CPU."""
@@ -156,6 +156,18 @@ class CpuPrediction:
     basis: Basis
 
 
+_KINDS: Mapping[str, type[Basis]] = {
+    kind.kind: kind for kind in (AtCap, Unmeasured, Unpredictable, Overran, OwnRuns, ProfileRuns, ProfileLargest)
+}
+
+
+def read_basis(data: Mapping[str, Any]) -> Basis:
+    """The basis that `as_data` wrote."""
+    figures = {key: value for key, value in data.items() if key != "kind"}
+    kind = OwnLargest if "peak" in figures else _KINDS[data["kind"]]
+    return kind(**figures)
+
+
 AT_CAP = AtCap()
 UNMEASURED = Unmeasured()
 
@@ -192,11 +204,23 @@ class Predictor:
 
     def learn(self, run: Run) -> None:
         """Learn the memory of a run that ended by itself, the last to finish of those learned."""
-        self._recent.read(run, self._caps.get(run.profile) if run.memory_cap is None else run.memory_cap)
+        self._recent.read(run, self._cap(run))
 
     def mark(self, run: Run) -> None:
         """Learn what a cancelled run says: a limit it met, a reservation it passed, and that the job is known."""
         self.learn(run)
+
+    def learn_apart(self, before: JobRuns | None, run: Run) -> JobRuns | None:
+        """The runs of a job with one more, apart from those that predictions go by; None while they say nothing."""
+        if not says(run):
+            return before
+        job = self._recent.apart() if before is None else before
+        job.read(run, self._cap(run))
+        return job
+
+    def put_back(self, key: Key, profile: str, before: JobRuns | None) -> None:
+        """Know of the memory of a job what was known `before`, learned apart; None: nothing."""
+        self._recent.put_back(key, profile, before)
 
     def learn_cpu(self, run: Run) -> None:
         """Learn the average CPU of a run that ended by itself, if it is known."""
@@ -254,6 +278,9 @@ class Predictor:
     def known(self) -> Iterable[tuple[tuple[Key, str], JobRuns]]:
         """Every job that it knows with its profile, and the recent runs that its memory goes by."""
         return self._recent.jobs()
+
+    def _cap(self, run: Run) -> int | None:
+        return self._caps.get(run.profile) if run.memory_cap is None else run.memory_cap
 
     def _by_runs(
         self, own: tuple[Ranks, int] | None, peers: Ranks, *, alone: bool

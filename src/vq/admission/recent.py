@@ -55,7 +55,8 @@ class JobRuns:
 
     __slots__ = ("_hold", "_most", "_overruns", "_peers", "_window", "clean", "peaks", "start", "successes")
 
-    def __init__(self, most: int, peers: Ranked) -> None:
+    def __init__(self, most: int, peers: Ranked | None) -> None:
+        """`peers` are those of its profile, None apart from any."""
         self._most = most
         self._peers = peers
         self._window: deque[Seen] = deque()
@@ -93,6 +94,21 @@ class JobRuns:
         if verdict.meets or not run.cancelled:
             self._push(run, verdict, cap)
 
+    def among(self, peers: Ranked) -> JobRuns:
+        """A copy, its window among `peers`."""
+        copy = JobRuns(self._most, peers)
+        copy._window, copy._overruns = self._window.copy(), self._overruns.copy()
+        copy._hold, copy.clean, copy.successes, copy.start = self._hold, self.clean, self.successes, self.start
+        for seen in self._window:
+            copy.peaks.add(seen.peak)
+            peers.add(seen.peak)
+        return copy
+
+    def leave(self, peers: Ranked) -> None:
+        """Take its window from among `peers`."""
+        for seen in self._window:
+            peers.remove(seen.peak)
+
     def _start_hold(self, at: int) -> None:
         self._hold = at
         self.clean = 0
@@ -108,7 +124,8 @@ class JobRuns:
         self._window.append(Seen(run.finish, peak, succeeded))
         self.successes += succeeded
         self.peaks.add(peak)
-        self._peers.add(peak)
+        if self._peers is not None:
+            self._peers.add(peak)
         while self.successes > self._most or (self.successes == self._most and not self._window[0].succeeded):
             self._drop()
         self.start = self._window[0].finish if self.successes == self._most else 0
@@ -119,7 +136,8 @@ class JobRuns:
         oldest = self._window.popleft()
         self.successes -= oldest.succeeded
         self.peaks.remove(oldest.peak)
-        self._peers.remove(oldest.peak)
+        if self._peers is not None:
+            self._peers.remove(oldest.peak)
 
 
 class Recent:
@@ -144,9 +162,21 @@ class Recent:
         """Every job known with its profile, and its recent runs, in the order in which they became known."""
         return self._jobs.items()
 
+    def apart(self) -> JobRuns:
+        """The recent runs of a job not read yet, apart from all profiles."""
+        return JobRuns(self._most, None)
+
+    def put_back(self, key: Key, profile: str, before: JobRuns | None) -> None:
+        """Let what is known of a job be what was known `before`, None: nothing, so that runs can be read once more."""
+        job, peers = self._jobs.pop((key, profile), None), self._peers.setdefault(profile, Ranked())
+        if job is not None:
+            job.leave(peers)
+        if before is not None:
+            self._jobs[key, profile] = before.among(peers)
+
     def read(self, run: Run, cap: int | None) -> None:
         """Take in `run`, which ran under `cap` bytes (None: not known)."""
-        if run.page_cache and not run.oom_killed:
+        if not says(run):
             return
         job = self._jobs.get((run.key, run.profile))
         if job is None:
@@ -156,6 +186,11 @@ class Recent:
 
 
 _NONE: Ranks = Ranked()
+
+
+def says(run: Run) -> bool:
+    """Whether a row says anything of the memory of its job."""
+    return not run.page_cache or run.oom_killed
 
 
 def window(min_jobs: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -19,13 +20,26 @@ _INTERRUPTED = 130
 def main() -> NoReturn:
     """Run `vq` with this process's arguments and end the process."""
     _prepare_streams()
-    status = run(sys.argv[1:])
+    status = _interruptible(sys.argv[1:])
     try:
         sys.stdout.flush()
     except OSError as error:
         _forget_stdout()
         status = status or _output_failed(error)
     sys.exit(status)
+
+
+def _interruptible(arguments: Sequence[str]) -> int:
+    """As `run`, where an interrupt is an exception that the command may answer; before and after, its end."""
+    quietly = signal.getsignal(signal.SIGINT)
+    try:
+        if quietly is not signal.SIG_IGN:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        status = run(arguments)
+        signal.signal(signal.SIGINT, quietly)
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    return status
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import click
 
-from vq.actions.history import load_rows
+from vq.actions.admission import live_setup, setup_for
+from vq.actions.history import load_rows, own_rows
+from vq.actions.place import config_in_force
 from vq.admission import Run, Setup
 from vq.admission.replay import replayable
+from vq.cli.jobs import the_queue
 from vq.cli.options import PATH
 from vq.cli.output import note
 from vq.cli.progress import counting
@@ -17,22 +22,52 @@ from vq.errors import VqError
 from vq.wording import counted, human_bytes, human_cpus, human_seconds
 
 history_option = click.option(
-    "--history", "rows_file", metavar="ROWS.jsonl", type=PATH, help="The history to learn from."
+    "--history",
+    "rows_file",
+    metavar="ROWS.jsonl",
+    type=PATH,
+    help="The history to learn from; default: this queue's own.",
 )
 setup_option = click.option(
-    "--setup", "setup_file", metavar="FILE", type=PATH, help="Profiles, budgets and switches (JSON)."
+    "--setup",
+    "setup_file",
+    metavar="FILE",
+    type=PATH,
+    help="Profiles, budgets and switches (JSON); for its own history, what this queue goes by is the default.",
 )
 
 
-def rows_of(path: str | None, command: str) -> list[Run]:
-    """The rows of the history in a file; raises `VqError`, also where none is named."""
-    if path is None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """Rows, where they are from, and the setup document that they have of themselves: the queue's, for its own."""
+
+    rows: list[Run]
+    where: str
+    document: Mapping[str, Any]
+
+    def setup(self, *documents: Mapping[str, Any]) -> Setup:
+        """The setup that documents describe for the rows, a later one before an earlier one; raises `VqError`."""
+        document: Mapping[str, Any] = self.document
+        for said in documents:
+            document = {**document, **said}
+        return setup_for(document, self.rows, self.where)
+
+
+def history_of(path: str | None, command: str) -> History:
+    """The history in a file, without one this queue's own; raises `VqError`, also where it has no run yet."""
+    with counting("rows") as tick:
+        if path is not None:
+            return History(rows=load_rows(path, tick), where=path, document={})
+        with the_queue() as place:
+            rows = own_rows(place, tick)
+            document = live_setup(config_in_force(place, os.environ))
+    if not rows:
         raise VqError(
             "this queue has no history of its own yet; name a file of rows",
-            hint=f"vq history import makes one of other tools' records; then: vq {command} rows.jsonl",
+            hint="vq history import makes one of other tools' records, or teaches this queue with --store; "
+            f"then: vq {command}",
         )
-    with counting("rows") as tick:
-        return load_rows(path, tick)
+    return History(rows=rows, where="the history of this queue", document=document)
 
 
 def setup_fields(setup: Setup) -> list[tuple[str, str]]:

@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from vq.actions.admission import load_setup_document, setup_for
+from vq.actions.admission import load_setup_document
 from vq.admission.advice import Advice
 from vq.admission.advice import advise as advise_on
-from vq.cli.admission_options import history_option, rows_of, setup_option
+from vq.cli.admission_options import history_of, history_option, setup_option
 from vq.cli.options import json_option
 from vq.cli.output import Output
 from vq.wording import human_bytes
@@ -22,6 +22,7 @@ _MIB = 1 << 20
     epilog="""Examples:
 
 \b
+  vq advise
   vq advise --history rows.jsonl
   vq advise --history rows.jsonl --json"""
 )
@@ -35,10 +36,10 @@ def advise(rows_file: str | None, setup_file: str | None, *, as_json: bool) -> N
     gets no figure. A run that met its limit counts with that limit.
     """
     document = load_setup_document(setup_file)
-    rows = rows_of(rows_file, "advise --history")
-    setup = setup_for(document, rows, rows_file or "")
+    history = history_of(rows_file, "advise --history rows.jsonl")
+    setup = history.setup(document)
     caps = {name: profile.memory for name, profile in setup.profiles.items()}
-    found = advise_on(rows, margin=setup.margin, min_jobs=setup.min_jobs, caps=caps)
+    found = advise_on(history.rows, margin=setup.margin, min_jobs=setup.min_jobs, caps=caps)
     output = Output(json=as_json)
     if output.json:
         output.document([json.dumps({"advice": [_document(advice) for advice in found]}, indent=2), "\n"])

@@ -17,7 +17,8 @@ from vq.cli.output import Output
 
 \b
   vq estimate-collect training-2026-10 --hardware-class class-a
-  vq estimate-collect held-out --hardware-class class-a --set-id held-out-2"""
+  vq estimate-collect held-out --hardware-class class-a --set-id held-out-2
+  vq estimate-collect held-out --hardware-class class-a --tag held-out"""
 )
 @click.argument("out", metavar="OUT_DIR", type=click.Path())
 @click.option(
@@ -29,17 +30,18 @@ from vq.cli.output import Output
     help="The class of hardware that the jobs ran on.",
 )
 @click.option("--set-id", metavar="ID", help="The id of the set (default: the folder's name).")
+@click.option("--tag", metavar="TEXT", help="Only jobs that were submitted with this tag.")
 @json_option
 @quiet_option
-def estimate_collect(out: str, label: str, set_id: str | None, as_json: bool, quiet: bool) -> None:  # noqa: FBT001
+def estimate_collect(out: str, label: str, as_json: bool, quiet: bool, **options: str | None) -> None:  # noqa: FBT001
     """Make a set in OUT_DIR of every ended job with an estimate, for `vq estimate-evaluate`.
 
     OUT_DIR must be absent or empty, and is written whole or not at all. Collect once the set is frozen: jobs chosen
-    by looking at their results are not held out.
+    by looking at their results are not held out. A tag given with vq submit chooses before there are any.
     """
     output = Output(json=as_json, quiet=quiet)
     with the_queue() as place:
-        found = collect(place, out, label, set_id)
+        found = collect(place, out, label, set_id=options["set_id"], tag=options["tag"])
     if output.json:
         skipped = [{"job": job, "reason": reason} for job, reason in found.skipped]
         output.document([pretty({"set_id": found.set_id, "out": found.out, "cases": found.cases, "skipped": skipped})])

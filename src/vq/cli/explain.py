@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -17,21 +16,9 @@ from vq.canonical import pretty
 from vq.cli.jobs import the_queue
 from vq.cli.options import json_option, quiet_option
 from vq.cli.output import Output, note
+from vq.cli.sentences import reserved_cpus_sentence, reserved_sentence, waits_sentence
 from vq.jobs.reasons import reason_document
 from vq.jobs.record import State
-from vq.wording import human_bytes
-
-_MILLICORES = 1000
-
-_BASES = {
-    "cap": "its limit, as too little is known of its runs",
-    "unmeasured": "its limit, as what it uses is not known",
-    "unpredictable": "its limit, as a run met it lately",
-    "overran": "its largest run, as one used more than was reserved",
-    "job": "{runs} runs of its own",
-    "profile": "its own largest run, and {runs} runs of its profile",
-    "profile-max": "the largest of {runs} runs of its profile",
-}
 
 
 @click.command(
@@ -51,7 +38,8 @@ def explain(job: str, as_json: bool, quiet: bool) -> None:  # noqa: FBT001 - cli
     """
     output = Output(json=as_json, quiet=quiet)
     with the_queue() as place:
-        found = explain_job(place, job, config_in_force(place, os.environ), now_ms())
+        config = config_in_force(place, os.environ)
+        found = explain_job(place, job, config, now_ms())
         absent = absence(place)
     if output.json:
         output.document([pretty(_document(found))])
@@ -59,7 +47,7 @@ def explain(job: str, as_json: bool, quiet: bool) -> None:  # noqa: FBT001 - cli
     if output.quiet:
         output.line("" if found.reason is None else str(found.reason.kind))
         return
-    output.fields(_fields(found))
+    output.fields(_fields(found, config.margin_percent))
     if absent is not None and found.job.state is State.PENDING:
         note(absent)
 
@@ -80,22 +68,15 @@ def _document(found: Explained) -> dict[str, Any]:
     }
 
 
-def _fields(found: Explained) -> list[tuple[str, str]]:
+def _fields(found: Explained, margin: int) -> list[tuple[str, str]]:
     job, prediction = found.job, found.prediction
-    pending = job.state is State.PENDING
     fields = [("Job", job.id), ("State", job.state.value)]
-    if found.reason is not None:
+    if job.state is State.PENDING:
+        fields.append(("Waits", waits_sentence(found.reason, found.ahead)))
+    elif found.reason is not None:
         fields.append(("Why", found.reason.text))
-    elif pending:
-        fields.append(("Why", "nothing keeps it: it starts at the daemon's next look"))
-    if pending:
-        fields.append(("Before it", "nobody" if not found.ahead else f"{found.ahead} waiting"))
     if prediction.memory is not None:
-        fields.append(("Memory", f"{human_bytes(prediction.memory)}{_basis(prediction.basis)}"))
+        fields.append(("Reserved", reserved_sentence(job, prediction.memory, prediction.basis, margin)))
     if prediction.cpu is not None:
-        fields.append(("CPUs", f"{prediction.cpu / _MILLICORES:g}{_basis(prediction.cpu_basis)}"))
+        fields.append(("CPUs", reserved_cpus_sentence(prediction.cpu, prediction.cpu_basis)))
     return fields
-
-
-def _basis(basis: Mapping[str, Any] | None) -> str:
-    return "" if basis is None else f": {_BASES[basis['kind']].format(**basis)}"

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 
 import click
 
-from vq.actions.history import FORMATS, ImportRequest, import_history
-from vq.actions.place import Place
+from vq.actions.history import FORMATS, ImportRequest, Taught, import_history, teach_history
+from vq.actions.place import Place, config_in_force
+from vq.actions.requesting import now_ms
 from vq.cli.jobs import the_queue
 from vq.cli.options import PATH, json_option
-from vq.cli.output import Output, warn
+from vq.cli.output import Output, note, warn
 from vq.cli.progress import counting
+from vq.errors import shown
 from vq.files.documents import refuse_existing, write_new
 from vq.formats.tally import FAR_OVER, Reason, Tally
 from vq.store.history import rows_in_order
@@ -41,6 +44,7 @@ def history() -> None:
 \b
   vq history import accounting.txt --format sacct -o rows.jsonl
   vq history import trace.txt --format nextflow -o rows.jsonl
+  vq history import accounting.txt --format sacct --store
   vq history import jobs.csv --format csv -o rows.jsonl \\
       --map name=tool --map memory_peak=peak_mb:MB --map queued_at=created:s \\
       --map started_at=start:s --map finished_at=end:s --map succeeded=state:ok""",
@@ -52,9 +56,14 @@ def history() -> None:
     "--output",
     "target",
     metavar="ROWS.jsonl",
-    required=True,
     type=PATH,
     help="Write the rows to this new file, whole or not at all.",
+)
+@click.option(
+    "--store",
+    "to_store",
+    is_flag=True,
+    help="Add the rows to this queue's own history instead, all or none; those it has already are passed over.",
 )
 @click.option(
     "--map",
@@ -71,8 +80,9 @@ def history() -> None:
 def import_command(
     file: str,
     form: str,
-    target: str,
+    target: str | None,
     *,
+    to_store: bool,
     rules: tuple[str, ...],
     repository: str | None,
     profile: str | None,
@@ -83,8 +93,14 @@ def import_command(
 
     Records of runs that have not ended, were cached, or say no memory peak are left out and counted by reason. The
     memory of sacct and of Nextflow is resident memory, without page cache.
+
+    With --store a queue starts with the experience of another: a daemon that runs learns the rows within a second.
+    Predictions go by repository, workflow, name and profile, so name them as your jobs will be.
     """
-    refuse_existing(target)
+    if (target is None) != to_store:
+        raise click.UsageError("say where the rows are to go: -o ROWS.jsonl, or --store")
+    if target is not None:
+        refuse_existing(target)
     request = ImportRequest(
         path=file,
         format=form,
@@ -94,8 +110,15 @@ def import_command(
         profile=profile,
         skip_bad=skip_bad,
     )
+    taught = None
     with counting("records") as tick:
-        tally = import_history(request, tick)
+        if target is None:
+            with the_queue() as place:
+                taught = teach_history(place, request, now_ms(), tick)
+                _note_strange(place, taught)
+            tally = taught.tally
+        else:
+            tally = import_history(request, tick)
     if tally.likely_unit_error:
         warn(
             f"likely a unit error: {tally.far_over:,} of {counted(tally.capped, 'peak')} with a limit "
@@ -103,18 +126,33 @@ def import_command(
         )
     output = Output(json=as_json)
     if output.json:
-        output.document([json.dumps({"file": file, "output": target, **tally.document()}, indent=2), "\n"])
+        found = {"file": file, "output": target, **tally.document()}
+        if taught is not None:
+            found |= {"added": taught.added, "known": tally.rows - taught.added}
+        output.document([json.dumps(found, indent=2), "\n"])
     else:
-        _show(output, tally, target)
+        _show(output, tally, target, taught)
 
 
-def _show(output: Output, tally: Tally, target: str) -> None:
+def _note_strange(place: Place, taught: Taught) -> None:
+    strange = sorted(taught.profiles - set(config_in_force(place, os.environ).profiles))
+    if strange:
+        note(
+            f"no profile is configured as {', '.join(map(shown, strange))}: jobs of others learn nothing from its rows"
+        )
+
+
+def _show(output: Output, tally: Tally, target: str | None, taught: Taught | None) -> None:
+    where = ("Written to", target or "")
+    if taught is not None:
+        known = tally.rows - taught.added
+        where = ("Added", counted(taught.added, "row") + (f"; {known:,} were there already" if known else ""))
     output.fields(
         [
             ("Rows", f"{tally.rows:,} of {counted(tally.records, 'record')}"),
             *_reasons("Left out", tally.left_out),
             *_reasons("Not read", tally.unread),
-            ("Written to", target),
+            where,
         ]
     )
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 from dataclasses import asdict
+from typing import Any
 
 import click
 
 from vq.actions.machine import examine, host_document
+from vq.actions.requesting import now_ms
 from vq.canonical import pretty
 from vq.cli.jobs import the_queue
 from vq.cli.options import json_option
 from vq.cli.output import Output
-from vq.wording import human_bytes
+from vq.wording import escape, human_bytes
 
 _MILLICORES = 1000
 
@@ -26,25 +28,50 @@ _MILLICORES = 1000
 )
 @json_option
 def host(as_json: bool) -> None:  # noqa: FBT001 - click passes flags so
-    """Show what the host has for jobs, and what of it is taken."""
+    """Show what the host has for jobs, what of it is taken, and which other programs hold most of the rest.
+
+    The host leaves jobs what they hold, and what is available less a margin for its page cache. Programs outside are
+    named as the kernel knows them.
+    """
     output = Output(json=as_json)
     with the_queue() as place:
-        found = host_document(place, os.environ)
+        found = host_document(place, os.environ, now_ms())
     if output.json:
         output.document([pretty(found)])
         return
-    memory = {key: human_bytes(found[f"memory_{key}_bytes"]) for key in ("total", "available", "max", "reserved")}
-    pressure = found["memory_pressure_percent"]
-    output.fields(
-        [
-            ("Memory", f"{memory['total']}, {memory['available']} available"),
-            ("Pressure", "unknown" if pressure is None else f"{pressure:g} % of the last 10 s stalled"),
-            ("For jobs", f"{memory['max']}, {memory['reserved']} reserved"),
-            ("CPUs", f"{found['cpus']}, {found['cpus_reserved_millicores'] / _MILLICORES:g} reserved"),
-            ("Admission", found["admission"]),
-            ("Jobs", f"{found['running']} running, {found['pending']} pending"),
-        ]
-    )
+    output.fields(fields_of_host(found))
+
+
+def fields_of_host(found: dict[str, Any]) -> list[tuple[str, str]]:
+    """The host as lines to show."""
+    keys = ("total", "available", "max", "reserved", "used")
+    memory = {key: human_bytes(found[f"memory_{key}_bytes"]) for key in keys}
+    pressure, high_water = found["memory_pressure_percent"], found["high_water_bytes"]
+    left = f"{human_bytes(found['host_left_bytes'])} for the next start, of {human_bytes(found['host_limit_bytes'])}"
+    from_there = None if high_water is None else f"nothing starts while jobs use {human_bytes(high_water)} or more"
+    return [
+        ("Memory", f"{memory['total']}, {memory['available']} available"),
+        ("Pressure", "unknown" if pressure is None else f"{pressure:g} % of the last 10 s stalled"),
+        ("For jobs", f"{memory['max']}: {memory['reserved']} reserved, {memory['used']} used"),
+        *([("High water", from_there)] if from_there is not None else []),
+        ("Host leaves", "nothing while it stalls for memory" if found["host_stalled"] else left),
+        *_outside(found["outside"]),
+        ("CPUs", f"{found['cpus']}, {found['cpus_reserved_millicores'] / _MILLICORES:g} reserved"),
+        ("Admission", found["admission"]),
+        ("Jobs", f"{found['running']} running, {found['pending']} pending"),
+    ]
+
+
+def _outside(programs: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    """A line for each program outside the queue that holds most of the memory."""
+    return [
+        ("" if number else "Outside", f"{human_bytes(each['held_bytes'])} {escape(each['name'])}{_many(each)}")
+        for number, each in enumerate(programs)
+    ]
+
+
+def _many(program: dict[str, Any]) -> str:
+    return "" if program["processes"] == 1 else f" ({program['processes']:,} processes)"
 
 
 @click.command(

@@ -8,11 +8,11 @@ from typing import Any
 
 import click
 
-from vq.actions.admission import Asked, Predicted, load_setup_document, setup_for
+from vq.actions.admission import Asked, Predicted, load_setup_document
 from vq.actions.admission import predict as predict_jobs
 from vq.admission import Copies, Setup
 from vq.admission.predictor import PERCENT
-from vq.cli.admission_options import history_option, rows_of, setup_option
+from vq.cli.admission_options import history_of, history_option, setup_option
 from vq.cli.options import json_option
 from vq.cli.output import Output
 from vq.cli.quantities import CPUS_TYPE, MOMENT_TYPE, SIZE_TYPE
@@ -24,6 +24,7 @@ from vq.wording import counted, human_bytes, human_cpus
     epilog="""Examples:
 
 \b
+  vq predict
   vq predict --history rows.jsonl
   vq predict --history rows.jsonl --name align --copies several
   vq predict --history rows.jsonl --name new --profile big \\
@@ -55,10 +56,10 @@ def predict(
     job, known or not, which has no workflow unless you name one; fewer of them are every known job that matches.
     """
     document = load_setup_document(setup_file)
-    rows = rows_of(rows_file, "predict --history")
-    setup = setup_for(document, rows, rows_file or "")
+    history = history_of(rows_file, "predict --history rows.jsonl")
+    setup = history.setup(document)
     now = time.time_ns() // 1_000_000 if at is None else at
-    found = predict_jobs(setup, rows, Asked(**asked, copies=Copies(copies)), now)
+    found = predict_jobs(setup, history.rows, Asked(**asked, copies=Copies(copies)), now)
     output = Output(json=as_json)
     if output.json:
         predictions = [predicted.document() for predicted in found]

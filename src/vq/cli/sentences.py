@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import assert_never
+from typing import Any, assert_never
 
 from vq.admission import CpuPrediction, Prediction, Replay, Setup
 from vq.admission.predictor import (
@@ -16,7 +17,10 @@ from vq.admission.predictor import (
     ProfileRuns,
     Unmeasured,
     Unpredictable,
+    read_basis,
 )
+from vq.jobs.reasons import Reason
+from vq.jobs.record import Job, Reserve
 from vq.wording import counted, human_bytes, human_cpus, human_seconds
 
 _LAST_SECOND = 253_402_300_799
@@ -26,6 +30,30 @@ _LAST_SECOND = 253_402_300_799
 def memory_sentence(prediction: Prediction, margin: int) -> str:
     """What is reserved and why: `1.25 GiB: the p95 of its last 12 runs + 15 %`."""
     return f"{human_bytes(prediction.memory)}: {_why(prediction.basis, f' + {margin} %', 'peak')}"
+
+
+def reserved_sentence(job: Job, memory: int, basis: Mapping[str, Any] | None, margin: int) -> str:
+    """What is or would be reserved of a job's limit: `1.25 GiB of its 4 GiB: the p95 of its last 12 runs + 15 %`."""
+    text = f"{human_bytes(memory)} of its {human_bytes(job.work.cap_bytes)}"
+    if job.life.outgrew:
+        return f"{text}: all of it, as the jobs together outgrew the memory of the host"
+    if job.work.reserve is Reserve.CAP:
+        return f"{text}: all of it, as asked for with --reserve cap"
+    if basis is None:
+        return f"{text}: this queue goes by limits"
+    return f"{text}: {_why(read_basis(basis), f' + {margin} %', 'peak')}"
+
+
+def reserved_cpus_sentence(millicores: int, basis: Mapping[str, Any] | None) -> str:
+    """The CPUs that are or would be reserved."""
+    text = human_cpus(millicores)
+    return text if basis is None else f"{text}: {_why(read_basis(basis), '', 'average')}"
+
+
+def waits_sentence(reason: Reason | None, ahead: int) -> str:
+    """Why a job waits: `needs 1.25 GiB of memory, 819.2 MiB are free; 3 jobs ahead`."""
+    why = "nothing keeps it: it starts at the daemon's next look" if reason is None else reason.text
+    return f"{why}; {counted(ahead, 'job')} ahead" if ahead else f"{why}; first in line"
 
 
 def cpu_sentence(prediction: CpuPrediction) -> str:
@@ -81,6 +109,14 @@ def comparison(caps: Replay, measured: Replay, setup: Setup, *, killed: int = 0)
     return " ".join(
         [f"{waits}, {ends}", *_never_started(caps, measured), _risk(measured, killed), _overlap(measured, setup)]
     )
+
+
+def without_cpus(measured: Replay, free: Replay) -> str:
+    """What measured admission would have done without the CPU budget: whether CPUs are what jobs wait for."""
+    if free.mean_wait >= measured.mean_wait:
+        return "CPUs are not what jobs wait for: without their budget they would have waited as long."
+    wait = human_seconds(free.mean_wait)
+    return f"With as many CPUs as they ask for it would have been {wait}: CPUs are part of what jobs wait for."
 
 
 def _instead(measured: int, caps: int) -> str:

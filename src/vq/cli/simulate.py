@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from vq.actions.admission import load_setup_document, setup_for
-from vq.admission import Policy, Replay, Run, Setup
+from vq.actions.admission import load_setup_document
+from vq.admission import CpuAdmission, Policy, Replay, Run, Setup
 from vq.admission import simulate as replay
 from vq.admission.documents import replay_document, started_document
 from vq.admission.replay import Started, replayable
-from vq.cli.admission_options import note_left_out, rows_of, setup_fields, setup_option, with_said
+from vq.cli.admission_options import history_of, note_left_out, setup_fields, setup_option, with_said
 from vq.cli.options import PATH, json_option, svg_name
 from vq.cli.output import Output, page_width, warn
 from vq.cli.progress import counting
 from vq.cli.quantities import CPUS_TYPE, OFF, SECONDS_TYPE, SIZE_TYPE, named_profiles, or_off
-from vq.cli.sentences import comparison
+from vq.cli.sentences import comparison, without_cpus
 from vq.files.documents import refuse_existing, write_new
 from vq.wording import human_bytes, human_cpus, human_seconds, wrap
 
@@ -41,6 +41,7 @@ _MEANINGS = (
     epilog="""Examples:
 
 \b
+  vq simulate
   vq simulate rows.jsonl --memory-max 64GiB
   vq simulate rows.jsonl --memory-max 64GiB --cpu-budget 16 --plot replay.svg
   vq simulate rows.jsonl --setup setup.json --policy measured --json"""
@@ -78,10 +79,12 @@ _MEANINGS = (
 @click.option("--plot", metavar="FILE.svg", type=PATH, callback=svg_name, help="Also draw what ran over time.")
 @json_option
 def simulate(**options: Any) -> None:
-    """Replay a history: what would have happened to the same jobs.
+    """Replay a history, by default this queue's own under its own settings: what would have happened to the same jobs.
 
     Each job arrives when it was queued and runs as long as it ran. By caps it is admitted by its limit, by measured
-    peaks by what is predicted from the runs that had ended before. The same rows always give the same figures.
+    peaks by what is predicted from the runs that had ended before. With a CPU budget the table shows both
+    without it, too.
+    The same rows always give the same figures.
     """
     targets = [options[name] for name in ("jobs", "plot") if options[name] is not None]
     if len(targets) != len(set(targets)):
@@ -89,8 +92,9 @@ def simulate(**options: Any) -> None:
     for target in targets:
         refuse_existing(target)
     document = load_setup_document(options["setup_file"])
-    rows = rows_of(options["rows_file"], "simulate")
-    setup = setup_for(with_said(document, _said(options)), rows, options["rows_file"])
+    history = history_of(options["rows_file"], "simulate rows.jsonl")
+    rows = history.rows
+    setup = history.setup(with_said({**history.document, **document}, _said(options)))
     if setup.memory_max is None:
         warn("no memory budget: everything fits; name one with --memory-max")
     note_left_out(rows, setup)
@@ -108,10 +112,25 @@ def simulate(**options: Any) -> None:
         results = [replay_document(policy, replayed.replay) for policy, replayed in found.items()]
         output.document([json.dumps({"results": results}, indent=2), "\n"])
     else:
-        _show(output, setup, {policy: replayed.replay for policy, replayed in found.items()}, targets)
+        free = _without_cpus(setup, rows, found)
+        _show(output, setup, _table(found, free), targets)
         if len(found) == len(Policy):
             killed = sum(run.oom_killed for run in replayable(setup, rows))
-            _sum_up(output, setup, found, killed)
+            _sum_up(output, setup, found, free, killed)
+
+
+def _without_cpus(setup: Setup, rows: Sequence[Run], found: Iterable[Policy]) -> dict[Policy, Replay]:
+    """What the same policies would have done with as many CPUs as anybody asks for; nothing where that is so anyway."""
+    if setup.cpu_budget is None or setup.cpu_admission is CpuAdmission.OFF:
+        return {}
+    free = replace(setup, cpu_budget=None)
+    return {policy: _replayed(free, rows, policy, keep=False, draw=False).replay for policy in found}
+
+
+def _table(found: dict[Policy, _Replayed], free: dict[Policy, Replay]) -> dict[str, Replay]:
+    """The replays by what their rows of the table are called."""
+    with_cpus = {policy.value: replayed.replay for policy, replayed in found.items()}
+    return {**with_cpus, **{f"{policy.value}, any CPUs": replay for policy, replay in free.items()}}
 
 
 def _said(options: dict[str, Any]) -> dict[str, Any]:
@@ -166,19 +185,24 @@ def _starts(found: dict[Policy, _Replayed]) -> Iterator[str]:
             yield json.dumps(started_document(policy, started)) + "\n"
 
 
-def _show(output: Output, setup: Setup, found: dict[Policy, Replay], targets: list[str]) -> None:
+def _show(output: Output, setup: Setup, found: dict[str, Replay], targets: list[str]) -> None:
     output.fields(setup_fields(setup))
     output.line()
-    rows = [[policy.value, *(show(replay) for _, show in _COLUMNS)] for policy, replay in found.items()]
+    rows = [[name, *(show(replay) for _, show in _COLUMNS)] for name, replay in found.items()]
     output.table(["POLICY", *(heading for heading, _ in _COLUMNS)], rows, keys=1, text_columns=1)
     output.line()
     output.fields([*_MEANINGS, *([("Written to", ", ".join(targets))] if targets else [])])
 
 
-def _sum_up(output: Output, setup: Setup, found: dict[Policy, _Replayed], killed: int) -> None:
+def _sum_up(
+    output: Output, setup: Setup, found: dict[Policy, _Replayed], free: dict[Policy, Replay], killed: int
+) -> None:
     caps, measured = found[Policy.CAPS].replay, found[Policy.MEASURED].replay
+    said = [comparison(caps, measured, setup, killed=killed)]
+    if free:
+        said.append(without_cpus(measured, free[Policy.MEASURED]))
     output.line()
-    for line in wrap(comparison(caps, measured, setup, killed=killed), page_width()):
+    for line in wrap(" ".join(said), page_width()):
         output.line(line)
 
 

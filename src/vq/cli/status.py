@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Iterator
 from typing import Any
 
 import click
 
+from vq.actions.explain import explain
+from vq.actions.place import Place, config_in_force
+from vq.actions.requesting import now_ms
 from vq.canonical import pretty
 from vq.cli.corrections import short
 from vq.cli.jobs import the_queue
 from vq.cli.options import json_option, quiet_option
 from vq.cli.output import Output
+from vq.cli.sentences import reserved_sentence, waits_sentence
+from vq.jobs.record import State
 from vq.jobs.times import shown_moment, shown_seconds
 from vq.store import jobs as stored
+from vq.store.jobs import ACTIVE
 from vq.wording import human_bytes
 
 _MIB = 2**20
@@ -45,13 +52,14 @@ def status(job: str, show_env: bool, as_json: bool, quiet: bool) -> None:  # noq
     with the_queue() as place:
         record = stored.full_record(place.store, job)
         environment = stored.environment(place.store, job) if show_env else None
+        said = dict(_admission(place, job)) if record["state"] in ACTIVE and not (as_json or quiet) else {}
     if output.json:
         output.document([pretty({**record, "environment": environment} if show_env else record)])
         return
     if output.quiet:
         output.line(record["state"])
         return
-    for label, text in _lines(record):
+    for label, text in _lines({**record, "said": said}):
         output.line(f"{label}: {text}")
     for name, value in sorted((environment or {}).items()):
         output.line(f"env: {name}={value}")
@@ -60,7 +68,7 @@ def status(job: str, show_env: bool, as_json: bool, quiet: bool) -> None:  # noq
 def _lines(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "id", record["id"]
     yield "state", _state(record)
-    if record["reason"] is not None:
+    if record["reason"] is not None and "waits" not in record["said"]:
         yield "reason", record["reason"]["text"]
     yield "name", f"{record['name']} ({_of(record)})"
     yield from _work(record)
@@ -70,6 +78,17 @@ def _lines(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for key in ("stdout_path", "stderr_path"):
         if record[key] is not None:
             yield key, record[key]
+
+
+def _admission(place: Place, identifier: str) -> Iterator[tuple[str, str]]:
+    """What admission says of a job that has not ended: what it has or would have, and what it waits for."""
+    config = config_in_force(place, os.environ)
+    found = explain(place, identifier, config, now_ms())
+    prediction = found.prediction
+    if prediction.memory is not None:
+        yield "reserved", reserved_sentence(found.job, prediction.memory, prediction.basis, config.margin_percent)
+    if found.job.state is State.PENDING:
+        yield "waits", waits_sentence(found.reason, found.ahead)
 
 
 def _work(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -110,7 +129,9 @@ def _of(record: dict[str, Any]) -> str:
 def _limits(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "cpus", str(record["cpus"])
     yield "mem_mb", f"{record['mem_mb']} ({_SOURCES[record['mem_mb_source']]})"
-    if record["reserved_bytes"] is not None:
+    if record["said"]:
+        yield from record["said"].items()
+    elif record["reserved_bytes"] is not None:
         yield "reserved", human_bytes(record["reserved_bytes"])
     if record["wall_time_seconds"] is not None:
         source = _SOURCES[record["wall_time_source"]]

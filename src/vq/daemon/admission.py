@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 
 from vq.admission.host import HostMemory, Remembered
 from vq.admission.plan import Look, Reservation, plan
-from vq.admission.predictor import Predictor
+from vq.admission.predictor import Prediction
 from vq.admission.rules import CpuAdmission, Policy, Rules
 from vq.config.values import Config
-from vq.daemon.guard import WATCH_PERCENT, Idleness, fills, outgrown
-from vq.daemon.known import Due, Known, is_whole, running_job
-from vq.daemon.learning import learn
+from vq.daemon.experience import Experience
+from vq.daemon.guard import ALERT_PERCENT, Idleness, fills, is_close, least_reserved, outgrown
+from vq.daemon.known import Due, Known, is_whole, key_of, running_job
 from vq.hosts.local.attempts import Attempts
 from vq.hosts.local.machine import Machine
-from vq.jobs.events import Started, Stopping
+from vq.jobs.events import Ended, Started, Stopping
 from vq.jobs.history_row import HistoryRow
 from vq.jobs.reasons import StopCause
-from vq.jobs.record import CPU_MILLICORES, Job
+from vq.jobs.record import CPU_MILLICORES, Job, Limit
+from vq.store.advancing import Happened
 
 FRESH_SECONDS = 0.5
 """A reading of the host and of what jobs use is good for so long."""
@@ -50,9 +51,9 @@ class Readings:
 class Admission:
     """Decides starts; remembers the last readings, what the last plan left, and what runs have taught it."""
 
-    def __init__(self, config: Config, predictor: Predictor, machine: Machine, attempts: Attempts) -> None:
+    def __init__(self, config: Config, experience: Experience, machine: Machine, attempts: Attempts) -> None:
         self._rules = rules_of(config)
-        self._predictor = predictor
+        self._experience = experience
         self._machine = machine
         self._attempts = attempts
         self._remembered = Remembered()
@@ -63,9 +64,13 @@ class Admission:
         self.is_close = False
         """Whether so much of the budget is in use that it is looked at often."""
 
-    def learn(self, rows: Iterable[HistoryRow]) -> None:
+    def learn(self, rows: tuple[HistoryRow, ...]) -> None:
         """Know runs that have just ended."""
-        learn(self._predictor, rows)
+        self._experience.learn(rows)
+
+    def catch_up(self) -> bool:
+        """Whether the history had to be read anew, and was."""
+        return self._experience.catch_up()
 
     def starts(self, known: Known, due: Due, now_ms: int, boot_id: str) -> list[tuple[str, Started]]:
         """The jobs to start now, in order, each with what it reserves."""
@@ -79,11 +84,32 @@ class Admission:
             running=tuple(running_job(job, readings.uses) for job in known.running.values()),
             host=(readings.memory, self._remembered),
         )
-        decided = plan(look, self._predictor)
+        decided = plan(look, self._experience.predictor)
         self._remembered = decided.remembered
         return [
             (identifier, self._started(known.jobs[identifier], decided.reservations[identifier], now_ms, boot_id))
             for identifier in decided.starts
+        ]
+
+    def followed(self, known: Known, happened: Happened, now_ms: int) -> Happened:
+        """What happened, each end with what was reserved for the attempt at last, before any of these ends is learned.
+
+        Predictions move what a running job reserves; its row says where that stood, as a replay's does. Of one that the
+        host's limit ended it says by what it was judged.
+        """
+        ended = [known.running[job] for job, event in happened if isinstance(event, Ended) and job in known.running]
+        reserved = self._reserved(known, ended, now_ms)
+
+        def follow(job: Job, event: Ended) -> Ended:
+            now, result = reserved[job.id], event.result
+            by_host = result.limit_fired is Limit.HOST or result.stopped_by is StopCause.OUTGREW
+            if by_host and least_reserved(job, now.memory) < now.memory:
+                return event
+            return replace(event, reserved_bytes=now.memory, basis=now.basis.as_data())
+
+        return [
+            (job, follow(known.running[job], event) if isinstance(event, Ended) and job in reserved else event)
+            for job, event in happened
         ]
 
     def stops(self, known: Known, now_ms: int) -> list[tuple[str, Stopping]]:
@@ -93,8 +119,11 @@ class Admission:
         was_close, self.is_close = self.is_close, False
         if self._rules.policy is Policy.MEASURED and running:
             uses = self.readings(known, fresh_seconds=0.0 if was_close else FRESH_SECONDS).uses
-            self.is_close = fills(uses, self._budget, WATCH_PERCENT)
-            job = outgrown(running, uses, self._budget)
+            half = fills(uses, self._budget, ALERT_PERCENT)
+            predicted = self._reserved(known, running, now_ms) if half else {}
+            reserved = {identifier: prediction.memory for identifier, prediction in predicted.items()}
+            self.is_close = is_close(running, uses, self._budget, reserved)
+            job = outgrown(running, uses, self._budget, reserved)
             if job is not None:
                 found.append(_stopping(job, now_ms, StopCause.OUTGREW))
         if self._idleness.matters:
@@ -117,6 +146,21 @@ class Admission:
         """Think no longer of what an attempt uses."""
         self._machine.forget(self._attempts.folder(job))
         self._idleness.forget(job)
+
+    def _reserved(self, known: Known, jobs: Collection[Job], now_ms: int) -> dict[str, Prediction]:
+        """What is predicted now for running jobs, by their ids; nothing where their limits are what is reserved.
+
+        Of the others only copies of theirs matter.
+        """
+        if self._rules.policy is not Policy.MEASURED or not jobs:
+            return {}
+        keys = {key_of(job) for job in jobs}
+        copies = [job for job in known.running.values() if key_of(job) in keys]
+        sampled = dict.fromkeys((job.id for job in copies), 0)
+        running = tuple(running_job(job, sampled) for job in copies)
+        look = Look(now=now_ms, rules=self._rules, waiting=(), running=running)
+        predicted = plan(look, self._experience.predictor).reservations
+        return {job.id: predicted[job.id].memory for job in jobs if not is_whole(job)}
 
     def _started(self, job: Job, reservation: Reservation, now_ms: int, boot_id: str) -> Started:
         place = self._attempts.place(job)

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 
 from vq.admission import plan
 from vq.admission.history import Key
+from vq.jobs.again import LONGEST_BACKOFF_MS
 from vq.jobs.ids import sequence_of
+from vq.jobs.reasons import Kind
 from vq.jobs.record import Job, Reserve, State
 
 MOST_OF_A_KIND = 16
@@ -35,9 +37,11 @@ class Due:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A waiting job: since when it may start (None: that is open, or it is held), and its array."""
+    """A waiting job: whether it is open to a start (not held, its dependencies met), from when on, and its array."""
 
-    eligible_at_ms: int | None
+    is_open: bool
+    not_before_ms: int
+    retry_at_ms: int
     group: str | None
     kind: tuple[Key, str, int, int, bool]
     waiting: plan.Waiting
@@ -81,9 +85,12 @@ class Known:
         is_cut = False
         for place in self._order:
             entry = self._entries[place]
-            at_ms = entry.eligible_at_ms
-            if at_ms is None:
+            if not entry.is_open:
                 continue
+            at_ms = entry.not_before_ms
+            # As `waits_for` has it: only what was asked for is waited for, whatever time it was when it was asked.
+            if at_ms <= now_ms and entry.retry_at_ms - now_ms <= LONGEST_BACKOFF_MS:
+                at_ms = entry.retry_at_ms
             if at_ms > now_ms:
                 next_at_ms = at_ms if next_at_ms is None else min(next_at_ms, at_ms)
             elif kinds[entry.kind] >= MOST_OF_A_KIND:
@@ -147,9 +154,11 @@ def running_job(job: Job, uses: Mapping[str, int | None]) -> plan.Running:
 
 
 def _entry(job: Job) -> _Entry:
-    waiting = waiting_job(job)
+    waiting, reason = waiting_job(job), job.life.reason
     return _Entry(
-        eligible_at_ms=None if job.life.held else job.life.eligible_at_ms,
+        is_open=job.life.eligible_at_ms is not None and not job.life.held,
+        not_before_ms=job.work.not_before_ms or 0,
+        retry_at_ms=reason.details["at"] if reason is not None and reason.kind is Kind.RETRY else 0,
         group=None if job.work.array is None else job.work.array.group,
         kind=(waiting.key, waiting.profile, waiting.memory_cap, waiting.cpu_cap, waiting.whole),
         waiting=waiting,

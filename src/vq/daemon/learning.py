@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from vq.admission.history import Run
+from vq.admission.learner import Learner
 from vq.admission.predictor import Predictor
 from vq.config.values import Config
 from vq.jobs.history_row import HistoryRow
@@ -15,10 +16,23 @@ def predictor_of(config: Config, rows: Iterable[HistoryRow]) -> Predictor:
     caps = {name: profile.memory_bytes for name, profile in config.profiles.items() if profile.memory_bytes is not None}
     predictor = Predictor(margin=config.margin_percent, min_jobs=config.min_jobs, caps=caps)
     for row in rows:
-        learn(predictor, (row,))
+        predictor.read((run_of(row),))
     return predictor
 
 
-def learn(predictor: Predictor, rows: Iterable[HistoryRow]) -> None:
-    """Have a predictor learn runs that have just ended, in the order in which they finished."""
-    predictor.read(Run(**row._asdict()) for row in rows)
+def learner_of(config: Config, rows: Iterable[HistoryRow]) -> Learner:
+    """A learner that has learned `rows`, which come in the order in which the runs finished."""
+    learner = Learner(predictor_of(config, ()))
+    for row in rows:
+        learner.learn((run_of(row),))
+    return learner
+
+
+def learn(learner: Learner, rows: Iterable[HistoryRow]) -> bool:
+    """Have it learn runs that have just become known; False where one came too late to find its place."""
+    return learner.learn(map(run_of, rows))
+
+
+def run_of(row: HistoryRow) -> Run:
+    """A row of the store as admission reads it."""
+    return Run(**row._asdict())

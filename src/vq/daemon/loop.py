@@ -18,7 +18,7 @@ from vq.daemon.hooks import Hooks
 from vq.daemon.known import Known
 from vq.daemon.mailbox import Mailbox
 from vq.daemon.watch import Watch
-from vq.hosts.local.attempts import Attempts
+from vq.hosts.local.attempts import Attempts, Enforcement
 from vq.hosts.local.launching import Launcher
 from vq.hosts.local.machine import Machine
 from vq.jobs.effects import Act, RunEndHook, StartAttempt
@@ -72,6 +72,11 @@ class Daemon:
         self._next_due_ms: int | None = None
         self._look = True
 
+    @property
+    def enforcement(self) -> Enforcement:
+        """How limits are enforced."""
+        return self._parts.machine.enforcement
+
     def begin(self) -> None:
         """Take up every job that has not ended, and do again what may not have been done for those that run."""
         parts = self._parts
@@ -104,6 +109,7 @@ class Daemon:
             told = {identifier for identifier, _ in happened}
             seen = (*parts.watch.look_at_all(now_ms), *parts.admission.stops(parts.known, now_ms))
             happened += [one for one in seen if one[0] not in told]
+            parts.admission.catch_up()
             self._next_tick = time.monotonic() + (CLOSE_SECONDS if parts.admission.is_close else TICK_SECONDS)
             self._look = True
         if happened or requests:
@@ -122,6 +128,7 @@ class Daemon:
         version = parts.store.changed_by_others()
         if version == self._seen_version:
             return []
+        parts.admission.catch_up()
         requests = waiting_requests(parts.store)
         # After the requests: whatever was asked of is known then.
         new = submitted_after(parts.store, self._latest)
@@ -138,6 +145,7 @@ class Daemon:
     def _advance(self, happened: Happened, requests: Sequence[Waiting], now_ms: int | None) -> None:
         """Advance the jobs by what happened, and at `now_ms` by what may start then; commit it all, and act."""
         parts = self._parts
+        happened = parts.admission.followed(parts.known, happened, self._clock_ms())
 
         def decide(jobs: Mapping[str, Job], rows: tuple[HistoryRow, ...]) -> Happened:
             self._absorb(jobs.values())

@@ -9,17 +9,21 @@ import fcntl
 import json
 import os
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vq.errors import BadDataError
 from vq.files.documents import KIB, FileError, read_file
 from vq.readings import processes
 from vq.readings.processes import Process
-from vq.shapes import Record, integer, text
+from vq.shapes import Kind, Record, integer, text
+
+if TYPE_CHECKING:
+    from vq.hosts.local.attempts import Enforcement
 
 _LOCK = "daemon.lock"
 _NOTE = "daemon.json"
 _MOST_BYTES = 4 * KIB
+_FOLDERS = Kind("an object", lambda v: type(v) is dict)
 _SHAPE = Record(
     {
         "pid": integer(1),
@@ -27,19 +31,30 @@ _SHAPE = Record(
         "boot_id": text(),
         "version": text(),
         "started_at": integer(0),
-    }
+    },
+    {
+        "enforcement": text(),
+        "group": Record(
+            {"version": integer(1, 2), "folders": Kind("an object", lambda v: type(v) is dict)}, nullable=True
+        ),
+    },
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Presence:
-    """A daemon that is ready: its process, on which boot, its version, and since when (milliseconds of the epoch)."""
+    """A daemon that is ready: its process, on which boot, its version, and since when (milliseconds of the epoch).
+
+    `enforcement` is the mode in force, and `group` the document of the group of all jobs, None by sampling.
+    """
 
     pid: int
     start_ticks: int
     boot_id: str
     version: str
     started_at: int
+    enforcement: str = "sampled"
+    group: dict[str, Any] | None = None
 
     @property
     def process(self) -> Process:
@@ -59,7 +74,7 @@ def take_lock(folder: str) -> int | None:
     return descriptor
 
 
-def announce(folder: str, version: str, started_at_ms: int) -> Presence:
+def announce(folder: str, version: str, started_at_ms: int, enforcement: Enforcement) -> Presence:
     """Say that this process is the daemon and ready; only the holder of the lock does."""
     own = processes.identify(os.getpid())
     presence = Presence(
@@ -68,6 +83,8 @@ def announce(folder: str, version: str, started_at_ms: int) -> Presence:
         boot_id=processes.boot_id(),
         version=version,
         started_at=started_at_ms,
+        enforcement="sampled" if enforcement.parent is None else enforcement.mode,
+        group=None if enforcement.parent is None else enforcement.parent.document(),
     )
     staged = f"{folder}/.{_NOTE}"
     descriptor = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)

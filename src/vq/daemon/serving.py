@@ -14,9 +14,9 @@ from types import FrameType
 from vq.config.resolve import load
 from vq.config.values import Config
 from vq.daemon.admission import Admission
+from vq.daemon.experience import Experience
 from vq.daemon.hooks import Hooks
 from vq.daemon.known import Known
-from vq.daemon.learning import predictor_of
 from vq.daemon.loop import Daemon, Parts
 from vq.daemon.mailbox import Mailbox
 from vq.daemon.presence import announce, take_lock
@@ -32,7 +32,6 @@ from vq.hosts.local.preparing import Preparing
 from vq.readings import processes
 from vq.store.connection import Opener, Store, open_store
 from vq.store.folder import prepare_folder
-from vq.store.history import rows_in_order
 from vq.store.jobs import hooks_due
 from vq.store.layout import NEWS, staging_folder, wake_path
 from vq.store.settings import store_config
@@ -59,7 +58,7 @@ def serve(state_folder: str, ready: Callable[[], None]) -> bool:
         stopped = _stopped_by_signals(state_folder)
         with opened(state_folder, store, config, now_ms) as daemon:
             daemon.begin()
-            announce(state_folder, version("vq"), now_ms())
+            announce(state_folder, version("vq"), now_ms(), daemon.enforcement)
             ready()
             _work(daemon, stopped)
         while not stopped():
@@ -95,7 +94,7 @@ def opened(state_folder: str, store: Store, config: Config, clock_ms: Callable[[
         stack.callback(preparing.close)
         hooks = Hooks(config.on_end, hooks_due(store) if config.on_end else ())
         stack.callback(hooks.close)
-        attempts, known, boot_id = Attempts(state_folder), Known(), processes.boot_id()
+        attempts, known, boot_id = Attempts(state_folder, machine.enforcement.parent), Known(), processes.boot_id()
         requeue = config.host.on_host_oom == "requeue"
         parts = Parts(
             store=store,
@@ -105,7 +104,7 @@ def opened(state_folder: str, store: Store, config: Config, clock_ms: Callable[[
             machine=machine,
             launcher=launcher,
             watch=Watch(attempts, (launcher, preparing), known, boot_id=boot_id, requeue=requeue),
-            admission=Admission(config, predictor_of(config, rows_in_order(store)), machine, attempts),
+            admission=Admission(config, Experience(config, store), machine, attempts),
             hooks=hooks,
             mailbox=mailbox,
             boot_id=boot_id,

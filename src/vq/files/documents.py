@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Self
 
 from vq.errors import VqError
+from vq.files.placing import give_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -252,8 +253,9 @@ def _write_and_link(name: str, within: int, pieces: Iterable[str]) -> None:
             file.writelines(pieces)
             file.flush()
             os.fsync(file.fileno())
-        # A link, unlike a rename, fails when somebody else has made the name meanwhile.
-        os.link(temporary, name, src_dir_fd=within, dst_dir_fd=within, follow_symlinks=False)
+        if not give_name(temporary, name, within):
+            text = "the file system there has no way to make a file whole that writes over none"
+            raise FileError(text, hint="choose a folder on another one, or have it written to standard output")
     finally:
         with suppress(FileNotFoundError):
             os.unlink(temporary, dir_fd=within)

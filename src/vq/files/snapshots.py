@@ -83,6 +83,21 @@ def make_workspace(
 
     Raises `FileError` for a snapshot that is not there, a disk without room, and a destination that cannot be used.
     """
+    _copy(staging, digest, snapshots, progress)
+    _place(staging, destination)
+
+
+def make_durable_workspace(
+    staging: Staging, digest: str, snapshots: str, destination: str, *, progress: Progress | None = None
+) -> None:
+    """As `make_workspace`, and after a power cut it is complete, too, if it is there."""
+    _copy(staging, digest, snapshots, progress)
+    with reasons(staging.path):
+        sync_file_system(staging.tree)
+    _place(staging, destination)
+
+
+def _copy(staging: Staging, digest: str, snapshots: str, progress: Progress | None) -> None:
     with _open(snapshots) as folder, closing_descriptor(os.open(_name(digest), OPEN_FOLDER, dir_fd=folder)) as source:
         with closing(walk(source)) as steps:
             sizes = [
@@ -94,6 +109,9 @@ def make_workspace(
             for step in steps:
                 copier.take(step)
         meter.finish()
+
+
+def _place(staging: Staging, destination: str) -> None:
     with reasons(destination):
         os.rename(TREE, destination, src_dir_fd=staging.folder)
 

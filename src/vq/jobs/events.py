@@ -56,12 +56,17 @@ class Result:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """The command of an attempt ended, with this evidence; `requeue_outgrown` is the host's policy."""
+    """The command of an attempt ended, with this evidence; `requeue_outgrown` is the host's policy.
+
+    `reserved_bytes` and `basis` are what was reserved for it at last, where that followed predictions since its start.
+    """
 
     at_ms: int
     attempt: int
     result: Result
     requeue_outgrown: bool = True
+    reserved_bytes: int | None = None
+    basis: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -205,6 +205,8 @@ def _ended(job: Job, event: Ended) -> Advanced:
     result = event.result
     how = outcome(job, result)
     life = _thawed(job.life, event.at_ms)
+    if event.reserved_bytes is not None:
+        life = replace(life, reserved_bytes=event.reserved_bytes, basis=event.basis)
     life = replace(
         life,
         paused_ms=life.paused_ms if result.paused_ms is None else result.paused_ms,

@@ -8,12 +8,13 @@ too was not this group's own.
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 from contextlib import suppress
 
 from vq.readings.group import Counters, Group, GroupPaths, Limits
-from vq.readings.kernel import numbers_by_name, read_number, read_text, write_text
+from vq.readings.kernel import number_named, numbers_by_name, read_number, read_text, write_text
 
 CONTROLLERS = ("memory", "freezer", "pids", "cpuacct", "cpu")
 NEEDED = ("memory", "freezer")
@@ -40,18 +41,35 @@ class Group1(Group):
     def limit(self, limits: Limits) -> None:
         """Set the limits; raises `OSError` when the kernel refuses."""
         folders = self.paths.folders
-        wanted = _UNLIMITED if limits.memory_bytes is None else str(limits.memory_bytes)
-        with_swap = f"{self._memory}/memory.memsw.limit_in_bytes"
-        # Memory alone may never exceed memory with swap: lowering begins with the first, raising with the second.
-        with suppress(OSError):
-            write_text(f"{self._memory}/memory.limit_in_bytes", wanted)
-        if os.path.exists(with_swap):
-            write_text(with_swap, wanted)
-        write_text(f"{self._memory}/memory.limit_in_bytes", wanted)
         if "pids" in folders:
             write_text(f"{folders['pids']}/pids.max", "max" if limits.pids_max is None else str(limits.pids_max))
         if "cpu" in folders:
             write_text(f"{folders['cpu']}/cpu.shares", str(min(_SHARES_A_CPU * limits.cpus, _MOST_SHARES)))
+        wanted = _UNLIMITED if limits.memory_bytes is None else str(limits.memory_bytes)
+        with_swap = f"{self._memory}/memory.memsw.limit_in_bytes"
+        # Memory alone may never exceed memory with swap: lowering begins with the first, raising with the second.
+        try:
+            write_text(f"{self._memory}/memory.limit_in_bytes", wanted)
+        except OSError as error:
+            if error.errno != errno.EINVAL:
+                raise
+        if os.path.exists(with_swap):
+            write_text(with_swap, wanted)
+        write_text(f"{self._memory}/memory.limit_in_bytes", wanted)
+
+    def relimit(self, limits: Limits) -> bool:
+        """Set the limits; False: the kernel found no way to get what is held below the memory limit."""
+        try:
+            self.limit(limits)
+        except OSError as error:
+            if error.errno != errno.EBUSY:
+                raise
+            return False
+        return True
+
+    def limit_bytes(self) -> int | None:
+        """`memory.limit_in_bytes`."""
+        return read_number(f"{self._memory}/memory.limit_in_bytes")
 
     def watch(self) -> tuple[int, ...]:
         """A descriptor that becomes readable when this group, or one above it, ran out of memory."""
@@ -93,9 +111,9 @@ class Group1(Group):
 
     def memory_bytes(self) -> int | None:
         """What the group holds now: `total_rss` (anonymous) and `total_shmem` of `memory.stat`."""
-        stat = numbers_by_name(read_text(f"{self._memory}/memory.stat"))
-        anonymous = stat.get("total_rss")
-        return None if anonymous is None else anonymous + stat.get("total_shmem", 0)
+        stat = read_text(f"{self._memory}/memory.stat") or ""
+        anonymous = number_named("total_rss", stat)
+        return None if anonymous is None else anonymous + (number_named("total_shmem", stat) or 0)
 
     def peak_bytes(self) -> int | None:
         """The kernel's own mark, `memory.max_usage_in_bytes`."""

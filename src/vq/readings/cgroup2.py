@@ -12,7 +12,7 @@ import signal
 from contextlib import suppress
 
 from vq.readings.group import Counters, Group, GroupPaths, Limits
-from vq.readings.kernel import numbers_by_name, read_number, read_text, write_text
+from vq.readings.kernel import number_named, numbers_by_name, read_number, read_text, write_text
 
 CONTROLLERS = ("memory", "pids", "cpu")
 NEEDED = ("memory",)
@@ -33,12 +33,21 @@ class Group2(Group):
 
     def limit(self, limits: Limits) -> None:
         """Set the limits; raises `OSError` when the kernel refuses."""
+        self._limit_others(limits)
         memory = "max" if limits.memory_bytes is None else str(limits.memory_bytes)
         write_text(f"{self._folder}/memory.max", memory)
-        self._set_where_there("memory.swap.max", "max" if limits.memory_bytes is None else "0")
-        self._set_where_there("memory.oom.group", "0" if limits.memory_bytes is None else "1")
-        self._set_where_there("pids.max", "max" if limits.pids_max is None else str(limits.pids_max))
-        self._set_where_there("cpu.weight", str(min(_WEIGHT_A_CPU * limits.cpus, _MOST_WEIGHT)))
+
+    def relimit(self, limits: Limits) -> bool:
+        """Set the limits; False: more memory is held, for which the kernel would kill at once."""
+        if limits.memory_bytes is not None and self._held_bytes() > limits.memory_bytes:
+            self._limit_others(limits)
+            return False
+        self.limit(limits)
+        return True
+
+    def limit_bytes(self) -> int | None:
+        """`memory.max`."""
+        return read_number(f"{self._folder}/memory.max")
 
     def hand_down(self) -> None:
         """Let groups inside this one use its controllers; raises `OSError` when the kernel refuses the needed ones."""
@@ -65,9 +74,9 @@ class Group2(Group):
 
     def memory_bytes(self) -> int | None:
         """What the group holds now: `anon` and `shmem` of `memory.stat`."""
-        stat = numbers_by_name(read_text(f"{self._folder}/memory.stat"))
-        anonymous = stat.get("anon")
-        return None if anonymous is None else anonymous + stat.get("shmem", 0)
+        stat = read_text(f"{self._folder}/memory.stat") or ""
+        anonymous = number_named("anon", stat)
+        return None if anonymous is None else anonymous + (number_named("shmem", stat) or 0)
 
     def peak_bytes(self) -> int | None:
         """The kernel's own mark, `memory.peak` (Linux 5.19)."""
@@ -90,6 +99,18 @@ class Group2(Group):
             own_ooms=own,
             outer_ooms=None if own is None else self._outer(events, own),
         )
+
+    def _limit_others(self, limits: Limits) -> None:
+        self._set_where_there("memory.swap.max", "max" if limits.memory_bytes is None else "0")
+        self._set_where_there("memory.oom.group", "0" if limits.memory_bytes is None else "1")
+        self._set_where_there("pids.max", "max" if limits.pids_max is None else str(limits.pids_max))
+        self._set_where_there("cpu.weight", str(min(_WEIGHT_A_CPU * limits.cpus, _MOST_WEIGHT)))
+
+    def _held_bytes(self) -> int:
+        """All that is charged to the group but for the page cache, which the kernel can drop."""
+        stat = numbers_by_name(read_text(f"{self._folder}/memory.stat"))
+        cached = stat.get("inactive_file", 0) + stat.get("active_file", 0)
+        return (read_number(f"{self._folder}/memory.current") or 0) - cached
 
     def _outer(self, events: dict[str, int], own: int) -> int:
         # An `oom` that only the inclusive count shows was a limit the job set itself, on a group inside this one.

@@ -1,8 +1,9 @@
 """Which control groups this process is in, and where it may make new ones.
 
-Enforcement is `auto` (the best that there is), `cgroup2`, `cgroup1`, or `sampled` (none: the queue measures the
-processes itself and kills itself). A group of version 2 that holds processes cannot hand its controllers down, so the
-search goes upwards from this process's own group to the first place where a group can be made and joined.
+Enforcement is `auto` (the best that there is), `cgroup2`, `cgroup1`, `systemd` (version 2, in a scope that this process
+has been moved into), or `sampled` (none: the queue measures the processes itself and kills itself). A group of version
+2 that holds processes cannot hand its controllers down, so the search goes upwards from this process's own group to the
+first place where a group can be made and joined.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from vq.readings import cgroup1, cgroup2
 from vq.readings.group import Group, GroupPaths, Limits
 from vq.readings.kernel import read_text, write_text
 
-ENFORCEMENTS = ("auto", "cgroup2", "cgroup1", "sampled")
+ENFORCEMENTS = ("auto", "cgroup2", "cgroup1", "systemd", "sampled")
 LEAF = "vq-daemon"
 
 _UNIFIED = "unified"
+_USES = {"cgroup2": ("auto", "cgroup2", "systemd"), "cgroup1": ("auto", "cgroup1")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +87,7 @@ def make_parent(name: str, enforcement: str = "auto", limits: Limits | None = No
     trees = hierarchies()
     reasons = []
     for version, make in (("cgroup2", _make_parent_2), ("cgroup1", _make_parent_1)):
-        if enforcement in ("auto", version):
+        if enforcement in _USES[version]:
             try:
                 return make(name, trees, limits or Limits())
             except OSError as error:

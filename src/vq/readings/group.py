@@ -77,7 +77,10 @@ class Group:
         self.paths = paths
 
     def create(self, limits: Limits, *, may_exist: bool = False) -> None:
-        """Make the group and set its limits, all or nothing; raises `OSError` when the kernel refuses."""
+        """Make the group and set its limits, all or nothing; raises `OSError` when the kernel refuses.
+
+        One that `may_exist` is limited as `relimit` does it.
+        """
         made = []
         try:
             for path in self._distinct():
@@ -88,7 +91,10 @@ class Group:
                         raise
                 else:
                     made.append(path)
-            self.limit(limits)
+            if may_exist:
+                self.relimit(limits)
+            else:
+                self.limit(limits)
         except OSError:
             for path in made:
                 with suppress(OSError):
@@ -97,6 +103,17 @@ class Group:
 
     def limit(self, limits: Limits) -> None:
         """Set the limits; raises `OSError` when the kernel refuses."""
+        raise NotImplementedError
+
+    def relimit(self, limits: Limits) -> bool:
+        """Set the limits of a group that may be in use. False: it holds more memory, and that limit stays as it was.
+
+        Raises `OSError` when the kernel refuses for another reason.
+        """
+        raise NotImplementedError
+
+    def limit_bytes(self) -> int | None:
+        """The memory limit in force; None, or a number beyond all memory, where there is none."""
         raise NotImplementedError
 
     def watch(self) -> tuple[int, ...]:

@@ -60,6 +60,13 @@ def write_text(path: str, text: str) -> None:
         os.close(descriptor)
 
 
+def number_named(name: str, text: str) -> int | None:
+    """The number on the line `name number` of a flat keyed file; None without that line. Reads no other."""
+    _, found, rest = f"\n{text}".partition(f"\n{name} ")
+    number = rest.partition("\n")[0]
+    return int(number) if found and number.isdigit() else None
+
+
 def numbers_by_name(text: str | None) -> dict[str, int]:
     """The lines `name number` of a flat keyed file, such as `memory.stat`; empty without a text."""
     found = {}

@@ -29,6 +29,8 @@ _LOG_BYTES = 64 * 1024 * 1024
 _CACHE_KIB = 16 * 1024
 _FILE_MODE = 0o600
 
+_MORE_THAN_THE_DISK = frozenset({sqlite3.SQLITE_IOERR_SHMSIZE})
+"""What says more than that the disk failed."""
 _RESTART = "restart the daemon: vq daemon stop, then vq daemon start"
 
 
@@ -189,13 +191,14 @@ def _explained(path: str) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        message, hint = _explanation(getattr(error, "sqlite_errorcode", 0) & 0xFF, str(error))
+        message, hint = _explanation(getattr(error, "sqlite_errorcode", 0), str(error))
         raise StoreError(message, where=path, hint=hint) from error
 
 
 def _explanation(code: int, said: str) -> tuple[str, str | None]:
-    match code:
-        case sqlite3.SQLITE_FULL:
+    match code if code in _MORE_THAN_THE_DISK else code & 0xFF:
+        # The index of the log is made anew when nobody else has the store open, and finds no room.
+        case sqlite3.SQLITE_FULL | sqlite3.SQLITE_IOERR_SHMSIZE:
             return "the disk is full; nothing was recorded", "make room, then try again"
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return (

@@ -20,12 +20,14 @@ class Estimated:
     receipt: dict[str, Any]
 
 
-def ended_with_estimate(store: Store) -> Iterator[Estimated]:
-    """Every ended job with an estimate, in the order of submission, as they are at one moment."""
+def ended_with_estimate(store: Store, tag: str | None = None) -> Iterator[Estimated]:
+    """Every ended job with an estimate (and this tag), in the order of submission, as they are at one moment."""
     with store.reading() as connection:
         rows = connection.execute(
             "SELECT record, usage, document FROM jobs JOIN documents ON sha256 = estimate_sha256"
-            " WHERE settled_at IS NOT NULL ORDER BY sequence"
+            " WHERE settled_at IS NOT NULL AND (? IS NULL OR sequence IN (SELECT job FROM tags WHERE tag = ?))"
+            " ORDER BY sequence",
+            (tag, tag),
         )
         for record, usage, document in rows:
             yield Estimated(job=decoded(record, usage), receipt=json.loads(document))

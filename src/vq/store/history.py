@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from vq.errors import UsageError
 from vq.jobs.history_row import HistoryRow
 from vq.store.connection import Store
+from vq.store.settings import count_imported
 
 _COLUMNS = ", ".join(HistoryRow._fields)
 _BOOLEANS = frozenset(("page_cache", "oom_killed", "hit_cap", "own_cap", "succeeded", "cancelled"))
 _PLACES = tuple(place for place, name in enumerate(HistoryRow._fields) if name in _BOOLEANS)
 _PAGE = 1000
+_SAME = (
+    f"SELECT count(*) FROM history WHERE {' AND '.join(f'{name} IS ?' for name in HistoryRow._fields)}"  # noqa: S608
+    " AND ordered_at = ? AND sequence <= ?"
+)
+
+MOST_IMPORTED = 100_000
+"""So many rows of runs that were not this queue's its history takes, so that a daemon that starts reads them soon."""
 
 
 def append_row(connection: sqlite3.Connection, row: HistoryRow, job: int | None, attempt: int | None) -> None:
@@ -24,13 +34,31 @@ def append_row(connection: sqlite3.Connection, row: HistoryRow, job: int | None,
 
 
 def import_rows(store: Store, rows: Iterable[HistoryRow]) -> int:
-    """Add rows of runs that were not this queue's, all or none; how many they were."""
-    count = 0
+    """Add rows of runs that were not this queue's, all or none; how many they were.
+
+    A row that the history has already is not added again: the same rows a second time add nothing. Of rows that are
+    equal to the last field, as many are kept as one of the two has at most. Raises `UsageError` where all imports
+    together would come to more than `MOST_IMPORTED`.
+    """
+    added, seen = 0, Counter[HistoryRow]()
     with store.writing() as connection:
+        last = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'history'").fetchone()
+        before = 0 if last is None else int(last[0])
         for row in rows:
+            there = connection.execute(
+                _SAME, (*row, row.queued_at if row.finished_at is None else row.finished_at, before)
+            )
+            if there.fetchone()[0] > seen[row]:
+                seen[row] += 1
+                continue
             append_row(connection, row, None, None)
-            count += 1
-    return count
+            added += 1
+        if count_imported(connection, more=added) > MOST_IMPORTED:
+            raise UsageError(
+                f"with these the history would have more than {MOST_IMPORTED:,} imported rows",
+                hint="import the latest runs only: predictions go by the last of each job",
+            )
+    return added
 
 
 def rows_in_order(store: Store) -> Iterator[HistoryRow]:

@@ -11,6 +11,7 @@ from vq.store.connection import Store
 
 _CONFIG = "config"
 _DRAINING = "draining"
+_IMPORTED = "imported_rows"
 
 
 def store_config(store: Store, config: Config) -> None:
@@ -39,6 +40,20 @@ def is_draining(store: Store) -> bool:
     """Whether the queue is to start nothing new."""
     with store.reading() as connection:
         return _get(connection, _DRAINING) == "true"
+
+
+def imported_rows(store: Store) -> int:
+    """How many rows of the history were imported so far: another number when there is something new to learn."""
+    with store.reading() as connection:
+        return count_imported(connection)
+
+
+def count_imported(connection: sqlite3.Connection, *, more: int = 0) -> int:
+    """The same in a transaction, after `more` have been added."""
+    imported = int(_get(connection, _IMPORTED) or 0) + more
+    if more:
+        _put(connection, _IMPORTED, str(imported))
+    return imported
 
 
 def _put(connection: sqlite3.Connection, name: str, value: str) -> None:

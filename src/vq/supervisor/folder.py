@@ -70,6 +70,11 @@ def write_attempt(folder: str, attempt: Attempt) -> None:
         os.unlink(temporary)
 
 
+def has_attempt(folder: str) -> bool:
+    """Whether a supervisor has begun the attempt in `folder`."""
+    return os.path.lexists(f"{folder}/{_ATTEMPT}")
+
+
 def read_attempt(folder: str) -> Attempt | None:
     """What `write_attempt` left; None when the attempt never began."""
     try:

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from vq.errors import VqError
 from vq.readings import cgroups, processes
-from vq.readings.group import Group
+from vq.readings.group import Group, GroupPaths
 from vq.readings.processes import Process
-from vq.supervisor.folder import Attempt, read_attempt, read_result, take_lock
+from vq.supervisor.folder import read_attempt, read_result, take_lock
 
 
 class SupervisedError(VqError):
@@ -60,28 +60,35 @@ def recover(folder: str, *, end: bool = True) -> Recovered:
         has_result = read_result(attempt.result_path) is not None
         if attempt.boot_id != processes.boot_id():
             return Recovered(began=True, has_result=has_result, processes=())
-        return Recovered(began=True, has_result=has_result, processes=_left(attempt, end=end))
+        left = _left(attempt.mark, attempt.group, attempt.since_ticks, end=end)
+        return Recovered(began=True, has_result=has_result, processes=left)
     finally:
         os.close(lock)
 
 
-def _left(attempt: Attempt, *, end: bool) -> tuple[Process, ...]:
-    group = None if attempt.group is None else cgroups.open_group(attempt.group)
-    left = _find(attempt, group)
+def end(mark: str, paths: GroupPaths | None, since_ticks: int = 0) -> bool:
+    """Whether nothing is left that has this mark (`NAME=value`), nor this group; what is left is killed. Ask again."""
+    left = _left(mark, paths, since_ticks, end=True)
+    return not left and (paths is None or not cgroups.open_group(paths).exists())
+
+
+def _left(mark: str, paths: GroupPaths | None, since_ticks: int, *, end: bool) -> tuple[Process, ...]:
+    group = None if paths is None else cgroups.open_group(paths)
+    left = _find(mark, since_ticks, group)
     if end and left:
-        if group is not None:
+        if group is not None and group.exists():
             group.kill()
         for process in left:
             processes.send(process, signal.SIGKILL)
-        left = _find(attempt, group)
+        left = _find(mark, since_ticks, group)
     if end and not left and group is not None:
         with suppress(OSError):
             group.remove()
     return left
 
 
-def _find(attempt: Attempt, group: Group | None) -> tuple[Process, ...]:
-    found = {process.pid: process for process in processes.marked(attempt.mark, attempt.since_ticks)}
+def _find(mark: str, since_ticks: int, group: Group | None) -> tuple[Process, ...]:
+    found = {process.pid: process for process in processes.marked(mark, since_ticks)}
     for pid in group.members() if group is not None else ():
         stat = processes.read_stat(pid)
         if stat is not None and not stat.ended:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from vq.hosts.local.launching import Launcher
 from vq.jobs.events import KillRequested
 from vq.jobs.record import Dependency, Job, Need, State
 from vq.readings import processes
+from vq.readings.cgroups import open_group
+from vq.store.layout import log_paths
 from vq.supervisor.folder import Attempt, read_attempt
 
 COUNT = "echo begun >> begun; exec sleep 600"
@@ -59,6 +62,52 @@ def test_a_job_whose_supervisor_was_killed_is_interrupted_and_nothing_of_it_is_l
     (row,) = queue.history()
     assert (row["succeeded"], row["cancelled"], row["finished_at"]) == (0, 0, None)
     assert not os.listdir(f"{queue.folder}/attempts")
+
+
+@pytest.mark.parametrize("ended", [False, True], ids=["runs on", "ended meanwhile"])
+def test_a_job_whose_folder_somebody_removed_is_not_started_again_by_the_next_daemon(
+    queue: Queue, tmp_path: Path, *, ended: bool
+) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    (identifier,) = queue.submit(["sh", "-c", f"echo begun >> begun; read word < {tmp_path}/fifo"], retry=3)
+    job = begun(queue, identifier)
+    attempt = attempt_of(queue, job)
+    queue.stop()
+    shutil.rmtree(f"{queue.folder}/attempts/{identifier}.1")
+    if ended:
+        (tmp_path / "fifo").write_text("go\n")
+        wait_until(lambda: not processes.marked(attempt.mark, 0), "the command has ended")
+    assert_lost(queue, job, attempt)
+
+
+def test_a_job_whose_folder_somebody_removed_is_not_started_again_by_the_same_daemon(
+    queue: Queue, tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    (identifier,) = queue.submit(["sh", "-c", f"echo begun >> begun; read word < {tmp_path}/fifo"], retry=3)
+    job = begun(queue, identifier)
+    attempt = attempt_of(queue, job)
+    shutil.rmtree(f"{queue.folder}/attempts/{identifier}.1")
+    (tmp_path / "fifo").write_text("go\n")
+    assert_lost(queue, job, attempt)
+
+
+def assert_lost(queue: Queue, job: Job, attempt: Attempt) -> None:
+    job = queue.end(job.id)
+    assert job.life.reason is not None
+    assert (job.state, job.life.reason.kind, job.life.attempt) == (State.INTERRUPTED, "lost", 1)
+    assert Path(str(job.work.workspace), "begun").read_text() == "begun\n"
+    assert not processes.marked(attempt.mark, 0)
+    assert attempt.group is None or not open_group(attempt.group).exists()
+
+
+def test_a_log_of_an_earlier_store_does_not_stand_for_a_job_that_has_begun(plain: Queue) -> None:
+    log = Path(log_paths(plain.folder, "a1", 1)[0])
+    log.parent.mkdir(exist_ok=True)
+    log.write_text("of a job of a store that is gone\n")
+    os.utime(log, (1_000_000_000, 1_000_000_000))
+    (identifier,) = plain.submit(["true"])
+    assert (identifier, plain.end(identifier).state) == ("a1", State.COMPLETED)
 
 
 def test_a_job_that_ended_while_no_daemon_ran_ends_with_its_own_result(queue: Queue, tmp_path: Path) -> None:

@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 
 from daemons import Queue, python
+from vq.daemon.serving import now_ms
 from vq.jobs.events import Edited, KillRequested, Paused, Resumed
 from vq.jobs.record import Dependency, Need, Reserve, State
 from vq.store.jobs import hooks_due
 from vq.store.requests import MOST_AT_ONCE
 from vq.store.settings import set_draining
 
+DAY_MS = 86_400_000
 SLEEP = ["sleep", "600"]
 # Appends its name at its start and at its end: what ran beside what can be read from the order.
 TRACE = "import sys, time; f = open(sys.argv[1], 'a', buffering=1); f.write('+\\n'); time.sleep(0.1); f.write('-\\n')"
@@ -54,6 +56,30 @@ def test_an_array_runs_at_most_so_many_at_once(plain: Queue, tmp_path: Path) -> 
     for identifier in identifiers:
         assert plain.end(identifier).state is State.COMPLETED
     assert 1 < most_at_once(tmp_path / "trace") <= 3
+
+
+@pytest.mark.parametrize("first", [["true"], ["false"]], ids=["of its own", "of a retry"])
+def test_a_clock_set_back_keeps_no_job_waiting(plain: Queue, first: list[str]) -> None:
+    plain.text = "[host]\ncpus = 1\n"
+    (running,) = plain.submit(["sh", "-c", "read word < fifo || mkfifo fifo; read word < fifo"])
+    plain.running(running)
+    (waits,) = plain.submit(first, retry=1)
+    (after,) = plain.submit(["true"], depends_on=(Dependency(job=waits, kind=Need.ENDED),))
+    (late,) = plain.submit(["true"], not_before_ms=now_ms())
+    plain.later_ms = -DAY_MS
+    fifo = Path(str(plain.job(running).work.workspace), "fifo")
+    plain.until(fifo.exists, "it waits for a word")
+    fifo.write_text("go\n")
+    assert plain.end(running).state is State.COMPLETED
+    if first == ["false"]:
+        plain.until(lambda: plain.job(waits).life.attempts, "it has failed once")
+        plain.later_ms -= DAY_MS
+    assert plain.end(waits).state.ended
+    assert plain.end(after).state is State.COMPLETED
+    # A moment that was asked for is that of the clock.
+    assert plain.state(late) is State.PENDING
+    plain.later_ms = 0
+    assert plain.end(late).state is State.COMPLETED
 
 
 def test_no_more_run_than_there_are_cpus_slots_and_memory_for(plain: Queue, tmp_path: Path) -> None:

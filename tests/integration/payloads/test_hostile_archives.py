@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from support.command import importing
 from support.payload_trees import (
     PACKERS,
     Compression,
@@ -263,7 +264,7 @@ print(next(line.split()[1] for line in open("/proc/self/status") if line.startsw
     header = member("p", type=tarfile.XHDTYPE, size=2**30).tobuf(tarfile.USTAR_FORMAT)
     archive.write_bytes(PACKERS[compression](file + header + bytes(2**20)))
     assert archive.stat().st_size < 2**20
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    environment = importing(Path(__file__).parents[2])
     output = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment
     ).stdout

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from support.command import importing
 from support.payload_trees import listing, member, packed
 from vq.files.documents import MIB, FileError
 from vq.files.linux import clone, sync_file_system
@@ -21,7 +22,7 @@ from vq.files.payloads import Payload, stage_archive, stage_folder, stage_nothin
 from vq.files.snapshots import has_snapshot, make_durable, make_workspace, publish, withdraw
 from vq.files.staging import open_staging, sweep_staging
 
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+ENVIRONMENT = importing(Path(__file__).parents[2])
 
 STAGE = """
 import os, signal, sys

@@ -36,7 +36,7 @@ from vq.store.jobs import (
     submitted_after,
 )
 from vq.store.requests import post, waiting_requests
-from vq.store.settings import is_draining, set_draining, store_config, stored_config
+from vq.store.settings import imported_rows, is_draining, set_draining, store_config, stored_config
 from vq.store.submitting import Claim, ConflictError, Submission, submit
 
 
@@ -368,8 +368,31 @@ def test_more_rows_than_a_page_are_all_read(store: Store) -> None:
     identifier = put(store)
     run(store, identifier)
     row = next(rows_in_order(store))
-    import_rows(store, [row] * 2000)
-    assert list(rows_in_order(store)) == [row] * 2001
+    assert import_rows(store, [row] * 2000) == 1999
+    assert list(rows_in_order(store)) == [row] * 2000
+
+
+def test_what_the_history_has_already_is_not_imported_again(store: Store) -> None:
+    identifier = put(store)
+    run(store, identifier)
+    row = next(rows_in_order(store))
+    lost = row._replace(finished_at=None, workflow="w")
+    assert import_rows(store, [lost, row, lost]) == 2
+    assert (imported_rows(store), import_rows(store, [lost, row, lost])) == (2, 0)
+    assert import_rows(store, [lost, row, lost, lost, row._replace(reserved=None)]) == 2
+    assert (imported_rows(store), len(list(rows_in_order(store)))) == (4, 5)
+
+
+def test_imports_are_bounded(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    identifier = put(store)
+    run(store, identifier)
+    row = next(rows_in_order(store))
+    monkeypatch.setattr("vq.store.history.MOST_IMPORTED", 5)
+    assert import_rows(store, [row._replace(memory_peak=999 + peak) for peak in range(3)]) == 3
+    with pytest.raises(UsageError, match="more than 5 imported rows"):
+        import_rows(store, [row._replace(memory_peak=999 + peak) for peak in range(6)])
+    assert imported_rows(store) == 3
+    assert import_rows(store, [row._replace(memory_peak=999 + peak) for peak in range(5)]) == 2
 
 
 def test_rows_are_imported_all_or_none(store: Store) -> None:

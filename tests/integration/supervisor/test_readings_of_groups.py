@@ -158,7 +158,7 @@ def test_without_its_parent_group_nothing_starts(cgroup_mode: str, attempt: Make
 def test_a_group_is_made_where_none_is_given(cgroup_mode: str, attempt: Make) -> None:
     name = f"vq-test-own-{os.getpid()}.slice"
     one = attempt(cgroup_mode, ["true"], cgroup_parent=None, cgroup_parent_name=name)
-    assert one.run()["enforcement"] == {"cgroup1": "cgroup-v1", "cgroup2": "cgroup-v2"}[cgroup_mode]
+    assert one.run()["enforcement"] == ("cgroup-v1" if cgroup_mode == "cgroup1" else "cgroup-v2")
     made = cgroups.make_parent(name, cgroup_mode)
     assert made is not None
     assert made.remove()

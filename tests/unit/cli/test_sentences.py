@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from made_jobs import job
 from vq.admission import CpuPrediction, Prediction, Profile, Replay, Setup
 from vq.admission.predictor import (
     AtCap,
@@ -15,9 +16,21 @@ from vq.admission.predictor import (
     ProfileRuns,
     Unmeasured,
     Unpredictable,
+    read_basis,
 )
 from vq.admission.replay import Wait
-from vq.cli.sentences import comparison, cpu_sentence, memory_sentence
+from vq.cli.host import fields_of_host
+from vq.cli.sentences import (
+    comparison,
+    cpu_sentence,
+    memory_sentence,
+    reserved_cpus_sentence,
+    reserved_sentence,
+    waits_sentence,
+    without_cpus,
+)
+from vq.jobs.reasons import Kind, Reason
+from vq.jobs.record import Reserve
 
 GIB = 1 << 30
 NOON = 1_796_040_000
@@ -114,3 +127,76 @@ def test_a_budget_that_starts_nothing_is_said_first() -> None:
 def test_runs_killed_for_memory_qualify_what_peaks_say() -> None:
     said = comparison(CAPS, CAPS, SETUP, killed=1)
     assert "That is by recorded peaks; those of 1 run killed for memory may be too low." in said
+
+
+@pytest.mark.parametrize(
+    "basis",
+    [
+        AtCap(),
+        Unmeasured(),
+        Unpredictable(5),
+        Overran(6),
+        OwnRuns(7),
+        OwnLargest(8),
+        ProfileRuns(9),
+        ProfileLargest(10),
+    ],
+)
+def test_a_basis_is_read_back(basis: Basis) -> None:
+    assert read_basis(basis.as_data()) == basis
+
+
+def test_what_is_reserved_is_said_with_the_limit_and_why() -> None:
+    ours = job(mem_mb=4096)
+    said = reserved_sentence(ours, 5 * GIB // 4, {"kind": "job", "runs": 12}, 15)
+    assert said == "1.25 GiB of its 4 GiB: the p95 of its last 12 runs + 15 %"
+    assert reserved_sentence(ours, 4 * GIB, None, 15) == "4 GiB of its 4 GiB: this queue goes by limits"
+    whole = reserved_sentence(job(mem_mb=4096, reserve=Reserve.CAP), 4 * GIB, {"kind": "cap"}, 15)
+    assert whole == "4 GiB of its 4 GiB: all of it, as asked for with --reserve cap"
+    assert reserved_cpus_sentence(1500, None) == "1.5 CPUs"
+    assert reserved_cpus_sentence(100, {"kind": "job", "runs": 3}) == "0.1 CPUs: the p95 of its last 3 runs"
+
+
+def test_what_a_job_waits_for_is_said_with_how_many_are_ahead() -> None:
+    needs = Reason(kind=Kind.MEMORY, details={"needs": 5 * GIB // 4, "free": GIB})
+    assert waits_sentence(needs, 3) == "needs 1.25 GiB of memory, 1 GiB are free; 3 jobs ahead"
+    assert waits_sentence(needs, 0) == "needs 1.25 GiB of memory, 1 GiB are free; first in line"
+    assert waits_sentence(None, 1) == "nothing keeps it: it starts at the daemon's next look; 1 job ahead"
+
+
+def test_what_the_cpus_cost_is_said() -> None:
+    assert "CPUs are not what jobs wait for" in without_cpus(CAPS, CAPS)
+    assert "it would have been 1 min" in without_cpus(CAPS, replace(CAPS, mean_wait=60))
+
+
+def test_a_program_outside_steers_no_terminal() -> None:
+    sizes = (
+        "memory_total",
+        "memory_available",
+        "memory_max",
+        "memory_reserved",
+        "memory_used",
+        "host_left",
+        "host_limit",
+    )
+    found = {f"{name}_bytes": GIB for name in sizes} | {
+        "memory_pressure_percent": None,
+        "high_water_bytes": None,
+        "host_stalled": False,
+        "outside": [
+            {"name": "a\x1b[31m", "processes": 1, "held_bytes": GIB},
+            {"name": "b", "processes": 1234, "held_bytes": 5},
+        ],
+        "cpus": 2,
+        "cpus_reserved_millicores": 100,
+        "admission": "caps",
+        "running": 0,
+        "pending": 0,
+    }
+    fields = fields_of_host(found)
+    assert ("Outside", "1 GiB a\\x1b[31m") in fields
+    assert ("", "5 bytes b (1,234 processes)") in fields
+    assert ("Host leaves", "1 GiB for the next start, of 1 GiB") in fields
+    stalled = fields_of_host({**found, "host_stalled": True, "high_water_bytes": GIB})
+    assert ("Host leaves", "nothing while it stalls for memory") in stalled
+    assert ("High water", "nothing starts while jobs use 1 GiB or more") in stalled

@@ -444,6 +444,13 @@ def test_a_row_has_what_was_asked_reserved_and_when() -> None:
     assert row_of(by_caps, ended()).reserved is None
 
 
+def test_a_row_says_what_was_reserved_at_last() -> None:
+    end = ended(reserved_bytes=60 * MIB, basis={"kind": "job", "runs": 4})
+    assert row_of(running(), end).reserved == 60 * MIB
+    assert (life := after(running(), end).life).basis == {"kind": "job", "runs": 4}
+    assert life.reserved_bytes == 60 * MIB
+
+
 def test_a_later_attempt_counts_as_queued_when_the_one_before_it_finished() -> None:
     second = after(running(retry=1), ended(code=1), started(NOW + 20_000))
     assert row_of(second, ended(NOW + 30_000, 2)).queued_at == NOW + SECOND

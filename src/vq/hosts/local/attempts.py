@@ -18,7 +18,7 @@ from typing import Any
 from vq.errors import VqError
 from vq.files.copying import Progress
 from vq.files.documents import MIB, FileError, read_file, reasons
-from vq.files.snapshots import make_workspace
+from vq.files.snapshots import make_durable_workspace, make_workspace
 from vq.files.staging import open_staging
 from vq.hosts.local.environment import job_environment
 from vq.hosts.local.results import Finished, finished
@@ -37,8 +37,8 @@ from vq.store.layout import (
     workspace_folder,
 )
 from vq.supervisor import recovery
-from vq.supervisor.folder import read_attempt, read_result, take_lock
-from vq.supervisor.spec import SCHEMA
+from vq.supervisor.folder import has_attempt, read_attempt, read_result, take_lock
+from vq.supervisor.spec import MARK, SCHEMA
 
 PIDS_MAX = 4096
 SPEC = "spec.json"
@@ -47,6 +47,7 @@ RESULT = "result.json"
 _LOG = "supervisor.log"
 _DIGITS = 16
 _MS = 1000
+_NS_A_MS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,8 +95,10 @@ def digest_of(state_folder: str) -> str:
 class Attempts:
     """The attempts of a state folder; those that take a job do it for its present attempt."""
 
-    def __init__(self, state_folder: str) -> None:
+    def __init__(self, state_folder: str, parent: GroupPaths | None = None) -> None:
+        """`parent` is the group under which attempts get theirs; None by sampling."""
         self.state_folder = state_folder
+        self._parent = parent
         self.digest = digest_of(state_folder)
         for name in (WORKSPACES, LOGS, ATTEMPTS):
             with reasons(f"{state_folder}/{name}"), suppress(FileExistsError):
@@ -136,10 +139,10 @@ class Attempts:
         Raises `VqError` or `OSError` where the workspace or the folder cannot be made.
         """
         folder = self.folder(job)
+        if self.has_begun(job):
+            return False
         with suppress(FileExistsError):
             os.mkdir(folder, 0o700)
-        if read_attempt(folder) is not None:
-            return False
         self._make_workspace(job, progress)
         _write_private(f"{folder}/{SPEC}", json.dumps(self._spec(job, environment, enforcement)))
         return True
@@ -150,8 +153,8 @@ class Attempts:
         result = read_result(f"{folder}/{RESULT}")
         if result is not None:
             return finished(result)
-        if read_attempt(folder) is None:
-            return NotBegun()
+        if not has_attempt(folder):
+            return Unwatched() if self.has_begun(job) else NotBegun()
         if recovery.is_supervised(folder):
             return Running()
         # It may have left its result between the two looks.
@@ -164,11 +167,25 @@ class Attempts:
         return None if document is None else finished(document)
 
     def has_begun(self, job: Job) -> bool:
-        """Whether a supervisor has taken the attempt up."""
-        return read_attempt(self.folder(job)) is not None
+        """Whether a supervisor has taken the attempt up, also where somebody removed its folder since.
+
+        What a supervisor leaves elsewhere says so: the log that it opened after the start was recorded. A log of that
+        name from before is of another job, of a store that is there no more.
+        """
+        if has_attempt(self.folder(job)):
+            return True
+        try:
+            written_ms = os.stat(job.life.stdout_path or "").st_mtime_ns // _NS_A_MS
+        except FileNotFoundError:
+            return False
+        return written_ms + _MS >= (job.life.started_at_ms or 0)
 
     def end_left_over(self, job: Job) -> bool:
         """Whether nothing is left of an attempt whose supervisor vanished; what is left is killed. Ask again."""
+        if not has_attempt(self.folder(job)):
+            # Its supervisor may live, and can neither be told anything nor leave a result: it ends with the job.
+            group = None if self._parent is None else self._parent.below(self._name(job))
+            return recovery.end(f"{MARK}={self._name(job)}", group)
         try:
             return recovery.recover(self.folder(job)).clean
         except recovery.SupervisedError:
@@ -216,6 +233,9 @@ class Attempts:
             return None
         return words[0], int(words[1])
 
+    def _name(self, job: Job) -> str:
+        return f"{job.id}.{job.life.attempt}.{self.digest}"
+
     def _make_workspace(self, job: Job, progress: Progress | None) -> None:
         workspace, digest = job.work.workspace, job.work.payload_sha256
         if workspace is None or job.work.here or os.path.isdir(workspace):
@@ -225,7 +245,9 @@ class Attempts:
             return
         with open_staging(staging_folder(self.state_folder)) as staging:
             snapshots = snapshots_folder(self.state_folder)
-            make_workspace(staging, digest, snapshots, workspace, progress=progress)
+            # A job that goes on after a power cut does so in this very folder.
+            make = make_durable_workspace if job.work.auto_resume else make_workspace
+            make(staging, digest, snapshots, workspace, progress=progress)
 
     def _spec(self, job: Job, environment: Mapping[str, str] | None, enforcement: Enforcement) -> dict[str, Any]:
         life, work = job.life, job.work
@@ -234,7 +256,7 @@ class Attempts:
         parent = enforcement.parent
         return {
             "schema": SCHEMA,
-            "attempt": f"{job.id}.{life.attempt}.{self.digest}",
+            "attempt": self._name(job),
             "command": list(work.command),
             "cwd": work.cwd,
             "environment": job_environment(job, environment, work.cwd),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections.abc import Mapping
@@ -9,16 +10,18 @@ from contextlib import suppress
 
 from vq.admission import host
 from vq.config.values import HostConfig
-from vq.errors import UsageError
 from vq.hosts.local.attempts import Enforcement, digest_of
+from vq.hosts.local.scopes import enter_scope, lingers
 from vq.readings import cgroups, processes
 from vq.readings.group import Group, Limits
 from vq.readings.meminfo import host_memory
 from vq.readings.pressure import memory_pressure_percent
 from vq.supervisor.folder import Attempt, read_attempt
+from vq.wording import human_bytes
 
 _HUNDREDTHS = 100
 _LARGEST_SHARE = 0.02
+_log = logging.getLogger(__name__)
 
 
 class Machine:
@@ -26,18 +29,16 @@ class Machine:
 
     def __init__(self, state_folder: str, config: HostConfig) -> None:
         """Raises `NoGroupsError` where the enforcement that was asked for cannot be had."""
-        if config.enforcement not in cgroups.ENFORCEMENTS:
-            raise UsageError(
-                f"host.enforcement {config.enforcement!r} is not to be had yet",
-                hint=f"choose one of {', '.join(cgroups.ENFORCEMENTS)}",
+        self._limits = Limits(memory_bytes=config.memory_max_bytes, cpus=config.cpus)
+        name = f"vq-{digest_of(state_folder)}"
+        mode, self._parent = _parent_of(name, config.enforcement, self._limits)
+        self._is_past = self._parent is not None and (self._parent.limit_bytes() or 0) > config.memory_max_bytes
+        if self._is_past:
+            budget = human_bytes(config.memory_max_bytes)
+            _log.warning(
+                "jobs hold more than the memory budget of %s: until they end, the limit of them all stays", budget
             )
-        if config.enforcement != "sampled":
-            cgroups.move_into_leaf()
-        name = f"vq-{digest_of(state_folder)}.slice"
-        limits = Limits(memory_bytes=config.memory_max_bytes, cpus=config.cpus)
-        self._parent: Group | None = cgroups.make_parent(name, config.enforcement, limits)
         paths = None if self._parent is None else self._parent.paths
-        mode = config.enforcement if self._parent is not None else "sampled"
         self.enforcement = Enforcement(mode=mode, parent=paths, kill_grace_ms=config.kill_grace_ms)
         self._known: dict[str, tuple[Attempt, Group | None]] = {}
         self._summed_until: dict[str, tuple[int | None, float]] = {}
@@ -80,6 +81,8 @@ class Machine:
 
     def memory(self, uses: Mapping[str, int | None]) -> host.HostMemory:
         """A reading of the host beside jobs that hold `uses`, in bytes."""
+        if self._is_past and self._parent is not None:
+            self._is_past = not self._parent.relimit(self._limits)
         now, pressure = host_memory(), memory_pressure_percent()
         return host.HostMemory(
             total=now.total_bytes,
@@ -93,6 +96,21 @@ class Machine:
         for path in self._parent.paths.folders.values() if self._parent is not None else ():
             with suppress(OSError):
                 os.rmdir(path)
+
+
+def _parent_of(name: str, enforcement: str, limits: Limits) -> tuple[str, Group | None]:
+    """The enforcement in force, and the group under which jobs get theirs; None by sampling."""
+    if enforcement == "systemd":
+        enter_scope(name)
+    if enforcement != "sampled":
+        cgroups.move_into_leaf()
+    parent = cgroups.make_parent(f"{name}.slice", enforcement, limits)
+    if parent is None and enforcement == "auto" and lingers():
+        try:
+            return _parent_of(name, "systemd", limits)
+        except cgroups.NoGroupsError as error:
+            _log.warning("%s", error)
+    return ("sampled" if parent is None else enforcement), parent
 
 
 def _below(supervisor_pid: int) -> int | None:

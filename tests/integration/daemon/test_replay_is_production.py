@@ -1,0 +1,196 @@
+"""Replay is production: two hundred real jobs through the live daemon, and the same jobs through `simulate`.
+
+The jobs are small interpreters that hold the memory the trace says until the test lets them end, and the test moves the
+daemon's clock from one arrival or end to the next, as the trace has them. So every decision is made by the daemon's own
+loop from what it measured, and must be the one that the trace's file says, and the one that `simulate` makes of the
+rows that the daemon wrote: who starts at which moment and in which order, what is reserved, and what it goes by.
+
+What the clock decides is kept out or left out, and this is all of it:
+
+- A live queue sees what a job uses when it has been sampled, a replay from its start. Here the next thing happens once
+  everything that runs has been sampled; until then a job counts with its whole limit, and would start others later.
+- It learns of an end a little after it, and two ends or an end and an arrival may be seen in one look. Here each has a
+  moment of its own.
+- `until` of a basis is the real end of a run and seven days; it is not compared.
+- A run that was cancelled takes room in a live queue and is left out of a replay; the trace has none.
+"""
+
+from __future__ import annotations
+
+import heapq
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from daemons import Queue, python, queue_in
+from scripted_trace import FAILS, MIB, OOM, Scripted, Trace, decision, decisions, expected, traces
+from supervised import MODES, SLOWNESS
+from vq.admission import Run
+from vq.daemon.serving import now_ms
+from vq.jobs.record import State
+from vq.readings import cgroups
+from vq.readings.meminfo import host_memory
+
+DAY_MS = 86_400_000
+NEEDED_BYTES = 6 << 30
+"""With less, what the host leaves would decide."""
+
+JOB = """
+import os, sys
+def held():
+    for line in open("/proc/self/status"):
+        if line.startswith("RssAnon"):
+            return int(line.split()[1]) * 1024
+kept = []
+def hold(size):
+    while held() < size:
+        kept.append(b"x" * min(1 << 20, max(4096, size - held())))
+hold(int(sys.argv[1]) << 20)
+print("ready", flush=True)
+word = open(sys.argv[2]).read()
+if word == "oom":
+    hold(1 << 40)
+sys.exit(word == "fails")
+"""
+STATES = {OOM: State.OOM_KILLED, FAILS: State.FAILED}
+
+
+class Stage:
+    """A trace on its way through a daemon."""
+
+    def __init__(self, queue: Queue, trace: Trace, folder: Path) -> None:
+        self.queue = queue
+        self.trace = trace
+        self.folder = folder
+        self.base_ms = now_ms() - DAY_MS
+        self.places: dict[str, int] = {}
+        self.ends: list[tuple[int, str]] = []
+        self.started: list[dict[str, Any]] = []
+        self.began: dict[str, float] = {}
+        queue.text = trace.configuration
+
+    @property
+    def known(self) -> Any:
+        return self.queue.daemon._parts.known  # noqa: SLF001 - what runs, in the order in which it started
+
+    def run(self) -> None:
+        """From moment to moment, until nothing arrives or ends any more."""
+        coming = list(enumerate(self.trace.jobs))
+        while coming or self.ends:
+            arrival = coming[0][1].arrives if coming else None
+            end = self.ends[0][0] if self.ends else None
+            assert arrival != end, "a moment for each"
+            if end is None or (arrival is not None and arrival < end):
+                place, job = coming.pop(0)
+                self.queue.stands_at_ms = self.base_ms + job.arrives
+                self.arrive(place, job)
+            else:
+                at_ms, identifier = heapq.heappop(self.ends)
+                self.queue.stands_at_ms = self.base_ms + at_ms
+                self.let_end(identifier)
+            self.settle()
+
+    def arrive(self, place: int, job: Scripted) -> None:
+        gate = self.folder / str(place)
+        os.mkfifo(gate)
+        work: dict[str, Any] = {"name": job.name, "profile": job.profile, "mem_mb": job.cap_mb, "cpus": job.cpus}
+        (identifier,) = self.queue.submit(python(JOB, str(job.peak_mb), str(gate)), **work)
+        self.places[identifier] = place
+        self.queue.until(lambda: identifier in self.known.jobs, f"{identifier} is known", step_seconds=0.0)
+
+    def let_end(self, identifier: str) -> None:
+        job = self.trace.jobs[self.places[identifier]]
+        time.sleep(max(0.0, self.began[identifier] + self.trace.least_seconds - time.monotonic()))
+        (self.folder / str(self.places[identifier])).write_text(job.ends)
+        assert self.queue.end(identifier).state is STATES.get(job.ends, State.COMPLETED)
+
+    def settle(self) -> None:
+        """Note what has started, until everything that runs has been sampled and nothing more starts."""
+        self.look()
+        while new := [identifier for identifier in self.known.running if identifier not in self.began]:
+            for identifier in new:
+                self.note(identifier)
+            self.queue.until(self.is_sampled, "all hold what they are to hold, and are sampled", step_seconds=0.004)
+            self.look()
+
+    def look(self) -> None:
+        self.queue.daemon._next_tick = 0.0  # noqa: SLF001 - a look of its own, as there is every second
+        self.queue.daemon.turn(0.0)
+
+    def is_ready(self, identifier: str) -> bool:
+        path = self.known.running[identifier].life.stdout_path
+        return os.path.exists(path) and Path(path).read_text() == "ready\n"
+
+    def is_sampled(self) -> bool:
+        if not all(map(self.is_ready, self.known.running)):
+            return False
+        admission = self.queue.daemon._parts.admission  # noqa: SLF001 - as if half a second had passed
+        uses = admission.readings(self.known, fresh_seconds=0.0).uses
+        return all((uses[identifier] or 0) >= self.holds(identifier) for identifier in self.known.running)
+
+    def holds(self, identifier: str) -> int:
+        return self.trace.jobs[self.places[identifier]].peak_mb * MIB * 9 // 10
+
+    def note(self, identifier: str) -> None:
+        life = self.queue.job(identifier).life
+        place = self.places[identifier]
+        at_ms = (life.started_at_ms or 0) - self.base_ms
+        self.began[identifier] = time.monotonic()
+        heapq.heappush(self.ends, (at_ms + self.trace.jobs[place].lasts, identifier))
+        document = {
+            "name": self.trace.jobs[place].name,
+            "started_at": at_ms,
+            "memory": life.reserved_bytes,
+            "basis": life.basis,
+            "cpu": life.cpu_reserved_millicores,
+            "cpu_basis": life.cpu_basis or {"kind": "cap"},
+        }
+        self.started.append(decision(place, document))
+
+    def rows(self) -> list[Run]:
+        """The rows that the daemon wrote, with the trace's own times."""
+        fields = set(Run.__dataclass_fields__)
+        found = []
+        for row in self.queue.history():
+            scripted = self.trace.jobs[row["job"] - 1].row()
+            measured = Run(**{key: value for key, value in row.items() if key in fields})
+            times = {key: getattr(scripted, key) for key in ("queued_at", "started_at", "finished_at")}
+            found.append(replace(measured, **times))
+        return sorted(found, key=lambda run: run.queued_at)
+
+
+@pytest.fixture
+def measured(tmp_path: Path) -> Iterator[Queue]:
+    """A queue that measures and enforces as well as this machine can."""
+    if host_memory().available_bytes < NEEDED_BYTES:
+        pytest.skip("less than 6 GiB of memory is free here")
+    with queue_in(tmp_path, best_mode()) as queue:
+        yield queue
+
+
+def best_mode() -> str:
+    for mode in MODES:
+        try:
+            group = cgroups.make_parent(f"vq-test-{os.getpid()}-mode.slice", mode)
+        except cgroups.NoGroupsError:
+            continue
+        if group is not None:
+            group.remove()
+        return mode
+    raise AssertionError
+
+
+@pytest.mark.timeout(300 * SLOWNESS)
+@pytest.mark.parametrize("trace", traces(), ids=lambda trace: trace.name)
+def test_live_daemon_and_replay_decide_alike(measured: Queue, trace: Trace, tmp_path: Path) -> None:
+    stage = Stage(measured, trace, tmp_path)
+    stage.run()
+    rows = stage.rows()
+    assert len(rows) == len(trace.jobs)
+    assert stage.started == expected(trace), "the daemon's decisions are not those of the rules"
+    assert decisions(trace, rows) == stage.started, "a replay of the daemon's own rows decides differently"

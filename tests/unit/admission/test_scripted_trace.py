@@ -1,0 +1,36 @@
+"""A replay of the traces that `test_replay_is_production` holds the live daemon to."""
+
+from __future__ import annotations
+
+import pytest
+
+from scripted_trace import Trace, decisions, expected, traces
+from slow_replay import Slow
+from vq.admission import Policy, simulate
+
+ALL = traces()
+
+
+@pytest.mark.parametrize("trace", ALL, ids=lambda trace: trace.name)
+def test_a_replay_decides_as_the_file_says(trace: Trace) -> None:
+    assert decisions(trace) == expected(trace)
+
+
+@pytest.mark.parametrize("trace", ALL, ids=lambda trace: trace.name)
+def test_the_oracle_counts_the_same(trace: Trace) -> None:
+    rows = [job.row() for job in trace.jobs]
+    assert simulate(trace.setup, rows, Policy.MEASURED) == Slow(trace.setup, Policy.MEASURED).simulate(rows)
+
+
+def test_the_traces_meet_every_rule_and_no_two_things_at_one_moment() -> None:
+    bases = {(d["basis"]["kind"], d["basis"].get("peak")) for trace in ALL for d in expected(trace)}
+    kinds = {"cap", "unpredictable", "overran", "job", "profile", "profile-max"}
+    assert bases == {(kind, None) for kind in kinds} | {("job", "largest")}
+    replays = [simulate(trace.setup, [job.row() for job in trace.jobs], Policy.MEASURED) for trace in ALL]
+    for figure in ("held_back", "cpu_held", "under_predicted"):
+        assert any(getattr(replay, figure) for replay in replays)
+    for trace in ALL:
+        at = {d["job"]: d["at"] for d in expected(trace)}
+        ends = [at[place] + job.lasts for place, job in enumerate(trace.jobs)]
+        moments = [*ends, *(job.arrives for job in trace.jobs)]
+        assert len(set(moments)) == len(moments)
