@@ -9,7 +9,7 @@ from vq.actions.waking import poke
 from vq.daemon.presence import present
 from vq.daemon.starting import start, stop
 from vq.store.connection import open_store
-from vq.store.settings import set_draining
+from vq.store.settings import is_draining, set_draining
 
 
 def start_daemon(state_folder: str) -> bool:
@@ -48,6 +48,12 @@ def daemon_status(state_folder: str) -> dict[str, Any]:
 def is_running(state_folder: str) -> bool:
     """Whether a daemon serves the folder and is ready."""
     return present(state_folder) is not None
+
+
+def drains(state_folder: str) -> bool:
+    """Whether the queue is to start nothing new. Raises `VqError`."""
+    with open_store(state_folder) as store:
+        return is_draining(store)
 
 
 def drain(state_folder: str, *, draining: bool) -> None:

@@ -66,7 +66,15 @@ def estimate(request: Request) -> dict[str, Any]:
 def _estimate_of(request: Request) -> ProgramEstimate:
     if request.program != AUTO:
         program = PROGRAMS[request.program]
-        return program.read(read_file(request.manifest, program.most_bytes))
+        data = read_file(request.manifest, program.most_bytes)
+        try:
+            return program.read(data)
+        except BadDataError as error:
+            others = [(other, words) for other, words in recognised(data) if other is not program]
+            if others:
+                other, words = others[0]
+                error.hint = f'it looks like {other.name} ("{words}"): --program {other.name}'
+            raise
     data = read_file(request.manifest, max(program.most_bytes for program in PROGRAMS.values()))
     program = _recognised(data, request)
     if len(data) > program.most_bytes:

@@ -40,7 +40,7 @@ def open_place(environment: Mapping[str, str]) -> Iterator[Place]:
 
 
 def config_in_force(place: Place, environment: Mapping[str, str]) -> Config:
-    """What the daemon goes by; before the first one, what it would go by."""
+    """What the daemon goes by; where none runs, what one would go by."""
     stored = stored_config(place.store)
     return config_of_file(environment) if stored is None else stored
 

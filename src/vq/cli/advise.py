@@ -12,7 +12,7 @@ from vq.admission.advice import Advice
 from vq.admission.advice import advise as advise_on
 from vq.cli.admission_options import history_of, history_option, setup_option
 from vq.cli.options import json_option
-from vq.cli.output import Output
+from vq.cli.output import Output, note
 from vq.wording import human_bytes
 
 _MIB = 1 << 20
@@ -44,7 +44,9 @@ def advise(rows_file: str | None, setup_file: str | None, *, as_json: bool) -> N
     if output.json:
         output.document([json.dumps({"advice": [_document(advice) for advice in found]}, indent=2), "\n"])
         return
-    headings = ["JOB", "PROFILE", "RUNS", "LARGEST PEAK", "ASKED FOR", "ENOUGH", "ENOUGH MIB"]
+    if not any(advice.enough for advice in found):
+        note(f"nothing to advise: a figure takes {setup.min_jobs} runs of a job that do not meet its limit")
+    headings = ["JOB", "PROFILE", "RUNS", "LARGEST PEAK", "ASKED FOR", "ENOUGH", "--mem-mb"]
     output.table(headings, [_row(advice, setup.min_jobs) for advice in found], keys=2, text_columns=2)
 
 

@@ -60,6 +60,28 @@ SECTIONS = {
 """The commands as `vq --help` lists them; each stands in one section."""
 
 
+ELSEWHERE = {
+    name: ours
+    for ours, names in {
+        "submit -- COMMAND": "add sbatch enqueue",
+        "queue": "list ls ps squeue jobs top",
+        "kill JOB": "cancel scancel rm remove delete",
+        "pause JOB": "hold stash suspend",
+        "resume JOB": "release continue unpause",
+        "resubmit JOB": "requeue rerun retry again",
+        "status JOB": "show info",
+        "logs JOB -f": "follow tail log output",
+        "fetch JOB -o DIR": "get download results",
+        "daemon restart": "restart",
+        "daemon stop": "stop shutdown",
+        "daemon start": "start",
+        "--help": "help",
+    }.items()
+    for name in names.split()
+}
+"""What other queues call a command, and what it is here."""
+
+
 class Commands(click.Group):
     """The group `vq`: lists its commands from the table, loads one when it is called."""
 
@@ -86,8 +108,8 @@ class Commands(click.Group):
 
             from vq.errors import UsageError  # noqa: PLC0415
 
-            close = get_close_matches(args[0], COMMANDS, n=1)
-            hint = f"did you mean vq {close[0]}?" if close else "vq --help lists the commands"
+            meant = ELSEWHERE.get(args[0]) or next(iter(get_close_matches(args[0], COMMANDS, n=1, cutoff=0.75)), None)
+            hint = f"did you mean vq {meant}?" if meant else "vq --help lists the commands"
             raise UsageError(f"there is no command {args[0]!r}", hint=hint)
         return super().resolve_command(ctx, args)
 

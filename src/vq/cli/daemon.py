@@ -20,6 +20,7 @@ from vq.store.folder import state_folder
 \b
   vq daemon start
   vq daemon status --json
+  vq daemon restart
   vq daemon drain"""
 )
 def daemon() -> None:
@@ -42,6 +43,14 @@ def stop() -> None:
 
 
 @daemon.command()
+def restart() -> None:
+    """End the daemon and start it anew, by the configuration file as it is now. Jobs that run go on."""
+    actions.stop_daemon(_folder())
+    actions.start_daemon(_folder())
+    note("daemon started; it goes by the configuration as it is now")
+
+
+@daemon.command()
 @json_option
 def status(as_json: bool) -> int:  # noqa: FBT001 - click passes flags so
     """Say whether a daemon runs: exit status 0 if one does, else 1."""
@@ -51,6 +60,8 @@ def status(as_json: bool) -> int:  # noqa: FBT001 - click passes flags so
     elif found["running"]:
         since = shown_moment(found["started_at"])
         Output().line(f"running: process {found['pid']}, version {found['version']}, since {since}")
+        if actions.drains(_folder()):
+            note("the queue drains: nothing starts until vq daemon resume")
     else:
         Output().line("not running")
     return 0 if found["running"] else 1
@@ -69,6 +80,7 @@ def run() -> int:
 def drain() -> None:
     """Start no more jobs until `vq daemon resume`; those that run go on, and submissions are accepted."""
     actions.drain(_folder(), draining=True)
+    note("nothing starts until vq daemon resume; jobs that run go on")
 
 
 @daemon.command()

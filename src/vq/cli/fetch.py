@@ -12,6 +12,7 @@ from vq.cli.output import Output, warn
 from vq.cli.submitting import progress_line
 from vq.jobs.record import State
 from vq.store import jobs as stored
+from vq.wording import counted
 
 
 @click.command(
@@ -38,4 +39,4 @@ def fetch(job: str, out: str, only: str | None, as_json: bool) -> None:  # noqa:
         left_out = list(gathered.left_out)
         output.document([pretty({"job": job, "out": out, "files": gathered.files, "left_out": left_out})])
     else:
-        output.line(f"{gathered.files} files of {job} in {out}")
+        output.line(f"{counted(gathered.files, 'file')} of {job} in {out}")

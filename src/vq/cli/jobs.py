@@ -11,6 +11,7 @@ from vq.actions.place import Place, config_in_force, open_place
 from vq.canonical import pretty
 from vq.cli.output import Output, note, warn
 from vq.errors import VqError
+from vq.store.jobs import ACTIVE
 
 
 def the_queue() -> AbstractContextManager[Place]:
@@ -18,13 +19,17 @@ def the_queue() -> AbstractContextManager[Place]:
     return open_place(os.environ)
 
 
-def show_jobs(output: Output, jobs: Iterable[tuple[str, Any]], **more: Any) -> None:
-    """Jobs with their states: {`jobs`: [{`id`, `state`}]} and what is `more`, or a line for each."""
+def show_jobs(output: Output, jobs: Iterable[tuple[str, Any]], doing: str = "", **more: Any) -> None:
+    """Jobs with their states: {`jobs`: [{`id`, `state`}]} and what is `more`, or a line for each.
+
+    `doing` is what is about to happen to those that have not ended.
+    """
     if output.json:
         output.document([pretty({"jobs": [{"id": identifier, "state": state} for identifier, state in jobs], **more})])
         return
     for identifier, state in jobs:
-        output.line(identifier if output.quiet else f"{identifier}  {state}")
+        about = f", {doing}" if doing and state in ACTIVE else ""
+        output.line(identifier if output.quiet else f"{identifier}  {state}{about}")
 
 
 def wake_daemon(place: Place) -> None:

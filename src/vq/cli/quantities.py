@@ -10,6 +10,8 @@ from vq.errors import BadDataError
 from vq.formats.quantities import CPUS, MOMENT, SIZE, Quantity, duration_in
 
 OFF = "off"
+_LEAST_PLAIN = 2**20
+"""A size without a unit is in bytes; what is smaller was meant in another unit."""
 
 
 class QuantityType(click.ParamType[int]):
@@ -29,6 +31,8 @@ class QuantityType(click.ParamType[int]):
             self.fail(error.message, param, ctx)
         if number is None:
             self.fail(f"expected {self._quantity.expected}", param, ctx)
+        if self._quantity is SIZE and value.isdigit() and 0 < number < _LEAST_PLAIN:
+            self.fail(f"{value} would be {value} bytes; write {value}GiB or {value}MiB", param, ctx)
         return number
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +22,7 @@ from vq.jobs.record import State
 from vq.jobs.times import shown_seconds
 from vq.store import jobs as stored
 from vq.store.jobs import Selection
+from vq.store.settings import is_draining
 from vq.wording import human_bytes
 
 _HEADINGS = ("ID", "STATE", "NAME", "CPUS", "MEMORY", "TIME", "NOTE")
@@ -37,6 +39,9 @@ _SHORT = {
     Kind.NOT_STARTED: "{error}",
 }
 _HOME_AND_CLEAR = "\033[H\033[J"
+_OWN_SCREEN, _USUAL_SCREEN = "\033[?1049h", "\033[?1049l"
+_LINES_BESIDE = 5
+"""What stands above and below the jobs: the line with the time, the headings, the jobs not shown, and the cursor."""
 
 
 @click.command(
@@ -72,14 +77,31 @@ def queue(watch: bool, as_json: bool, quiet: bool, **options: Any) -> None:  # n
     with the_queue() as place:
         if not watch:
             _show(output, *_looked(place, options))
+            if is_draining(place.store) and not (as_json or quiet):
+                note("the queue drains: nothing starts until vq daemon resume")
             return
         if as_json or not sys.stdout.isatty():
             raise UsageError("--watch is for a terminal", hint="in a script: vq queue --json, or vq wait JOB…")
+        _watch(output, place, options)
+
+
+def _watch(output: Output, place: Place, options: Mapping[str, Any]) -> None:
+    """Show the jobs again every second, on a screen of their own, until an interrupt; as many as it has lines for."""
+    click.echo(_OWN_SCREEN, nl=False)
+    try:
         while True:
-            found = _looked(place, options)
+            records, counts = _looked(place, options)
+            lines = shutil.get_terminal_size().lines - _LINES_BESIDE
             click.echo(_HOME_AND_CLEAR, nl=False)
-            _show(output, *found)
+            output.line(f"{datetime.now().astimezone():%H:%M:%S}  {_counted(counts)}  (Ctrl-C ends)")
+            _show(output, records[: max(1, lines)], counts)
             time.sleep(_LOOK_SECONDS)
+    finally:
+        click.echo(_USUAL_SCREEN, nl=False)
+
+
+def _counted(counts: Mapping[State, int]) -> str:
+    return f"{counts.get(State.RUNNING, 0):,} running, {counts.get(State.PENDING, 0):,} waiting"
 
 
 def _looked(place: Place, options: Mapping[str, Any]) -> tuple[Sequence[dict[str, Any]], Mapping[State, int]]:

@@ -38,7 +38,7 @@ def _selection(command: Command) -> Command:
     return command
 
 
-def _request(options: dict[str, Any], request: Request, refusal: str) -> None:
+def _request(options: dict[str, Any], request: Request, doing: str) -> None:
     chosen = Chosen(
         identifiers=options["jobs"],
         name=options["name"],
@@ -48,11 +48,11 @@ def _request(options: dict[str, Any], request: Request, refusal: str) -> None:
     )
     with the_queue() as place:
         asked = ask(place, choose(place, chosen), request)
-    _show(Output(json=options["as_json"], quiet=options["quiet"]), asked, refusal)
+    _show(Output(json=options["as_json"], quiet=options["quiet"]), asked, "has ended already", doing)
 
 
-def _show(output: Output, asked: Asked, refusal: str) -> None:
-    show_jobs(output, asked.jobs)
+def _show(output: Output, asked: Asked, refusal: str, doing: str = "") -> None:
+    show_jobs(output, asked.jobs, doing)
     if asked.note is not None:
         note(asked.note)
     if not asked.jobs and not asked.refused:
@@ -77,7 +77,7 @@ def kill(now: bool, **options: Any) -> None:  # noqa: FBT001 - click passes flag
     Every process of a running job gets TERM, and after ten seconds KILL. The command returns once that is recorded;
     `vq wait JOB` waits for the end.
     """
-    _request(options, KillRequested(at_ms=now_ms(), at_once=now), "has ended already")
+    _request(options, KillRequested(at_ms=now_ms(), at_once=now), "ending")
 
 
 @click.command(
@@ -93,7 +93,7 @@ def pause(**options: Any) -> None:
 
     A paused job keeps its memory; the time does not count for its time limit.
     """
-    _request(options, Paused(at_ms=now_ms()), "has ended already")
+    _request(options, Paused(at_ms=now_ms()), "stopping")
 
 
 @click.command(
@@ -106,7 +106,7 @@ def pause(**options: Any) -> None:
 @_selection
 def resume(**options: Any) -> None:
     """Let paused jobs go on, and release held ones."""
-    _request(options, Resumed(at_ms=now_ms()), "has ended already")
+    _request(options, Resumed(at_ms=now_ms()), "going on")
 
 
 @click.command(

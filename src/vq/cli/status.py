@@ -174,8 +174,8 @@ def _used(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "wall_seconds", str(usage["wall_seconds"])
     peak = usage.get("job_peak_bytes")
     if peak is not None:
-        yield "peak", f"{human_bytes(peak)} (the whole job)"
-    elif usage.get("peak_rss_kb") is not None:
-        yield "peak", f"{human_bytes(usage['peak_rss_kb'] * 1024)} (its largest process)"
+        yield "peak", f"{human_bytes(peak)} (the whole job, without files: limits and admission go by this)"
+    if usage.get("peak_rss_kb") is not None:
+        yield "peak_rss", f"{human_bytes(usage['peak_rss_kb'] * 1024)} (its largest process, with files: estimates)"
     if usage.get("active_cpu_seconds") is not None:
         yield "cpu_seconds", str(usage["active_cpu_seconds"])

@@ -16,6 +16,7 @@ from vq.wording import human_bytes
 
 _HEADINGS = ("NAME", "RUNS", "PEAK P50", "PEAK MAX", "ASKED", "RESERVED", "USED", "WASTED")
 _GIB_HOUR = 2**30 * 3600
+_LEAST_SHOWN = 0.001
 
 
 @click.command(
@@ -41,6 +42,7 @@ def usage(name: str | None, as_json: bool) -> None:  # noqa: FBT001 - click pass
         note("no job has run yet")
     else:
         output.table(_HEADINGS, [_row(found) for found in names], keys=1, text_columns=1)
+        output.line("USED and WASTED: GiB times hours")
 
 
 def _row(found: Usage) -> tuple[str, ...]:
@@ -50,5 +52,9 @@ def _row(found: Usage) -> tuple[str, ...]:
         f"{found.name} ({found.repository})",
         str(found.runs),
         *("-" if size is None else human_bytes(size) for size in sizes),
-        *(f"{byte_seconds / _GIB_HOUR:.3g}" for byte_seconds in spent),
+        *(_gib_hours(byte_seconds / _GIB_HOUR) for byte_seconds in spent),
     )
+
+
+def _gib_hours(amount: float) -> str:
+    return "<0.001" if 0 < amount < _LEAST_SHOWN else f"{amount:.3f}"

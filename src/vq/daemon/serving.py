@@ -7,7 +7,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from importlib.metadata import version
 from types import FrameType
 
@@ -34,7 +34,7 @@ from vq.store.connection import Opener, Store, open_store
 from vq.store.folder import prepare_folder
 from vq.store.jobs import hooks_due
 from vq.store.layout import NEWS, staging_folder, wake_path
-from vq.store.settings import store_config
+from vq.store.settings import forget_config, store_config
 
 _PAUSE_SECONDS = 1.0
 _log = logging.getLogger(__name__)
@@ -65,6 +65,9 @@ def serve(state_folder: str, ready: Callable[[], None]) -> bool:
             time.sleep(_PAUSE_SECONDS)
             with opened(state_folder, store, config, now_ms) as daemon:
                 _work(daemon, stopped, begin=True)
+        # Submissions are then checked against the file, as the next daemon reads it.
+        with suppress(VqError):
+            forget_config(store)
     return True
 
 

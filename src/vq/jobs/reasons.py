@@ -15,7 +15,7 @@ from vq.errors import BadDataError
 from vq.jobs.times import shown_moment, shown_seconds
 from vq.shapes import BOOLEAN, Path, Record, integer, one_of, text
 from vq.shapes import Kind as Scalar
-from vq.wording import human_bytes
+from vq.wording import human_bytes, human_cpus
 
 KIB_PER_MIB = 1024
 MIB = KIB_PER_MIB * 1024
@@ -191,7 +191,7 @@ def _retry(cause: str, attempt: int, at_ms: int) -> str:
 
 def _room(kind: Kind, needs: int, free: int) -> str:
     if kind is Kind.CPU:
-        return f"needs {needs / _CPU:g} CPUs, {free / _CPU:g} are free"
+        return f"needs {human_cpus(needs)}, {free / _CPU:g} are free"
     return f"needs {human_bytes(needs)} {_ROOMS[kind]}, {human_bytes(free)} are free"
 
 
@@ -200,4 +200,4 @@ def _oom(details: Mapping[str, Any]) -> str:
     peak = "" if details["peak"] is None else f"; it was seen to use {human_bytes(details['peak'])}"
     if details["limit_fired"] == "host":
         return f"the jobs together met the host's memory limit, not this job its own of {cap}{peak}"
-    return f"met its memory limit of {cap}{peak}; --mem-mb raises it"
+    return f"met its memory limit of {cap}{peak}; vq resubmit JOB --mem-mb N raises it"

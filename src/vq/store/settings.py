@@ -20,8 +20,14 @@ def store_config(store: Store, config: Config) -> None:
         _put(connection, _CONFIG, json.dumps(config_document(config)))
 
 
+def forget_config(store: Store) -> None:
+    """Keep it no longer: the next daemon goes by the file."""
+    with store.writing() as connection:
+        connection.execute("DELETE FROM settings WHERE name = ?", (_CONFIG,))
+
+
 def stored_config(store: Store) -> Config | None:
-    """The configuration that the last daemon went by; None before the first one."""
+    """The configuration that the daemon goes by, or went by until it was killed; None where none runs."""
     with store.reading() as connection:
         text = _get(connection, _CONFIG)
     if text is None:
