@@ -216,6 +216,8 @@ def test_simulate_gives_the_given_answers(tmp_path: Path) -> None:
 
 
 def test_simulate_compares_policies_in_a_table_and_a_sentence(history: Path) -> None:
+    refused = vq("simulate", "rows.jsonl", "--memory-max", "4", cwd=history, status=2)
+    assert "4 would be 4 bytes; write 4GiB or 4MiB" in refused.stderr
     ended = vq("simulate", "rows.jsonl", "--memory-max", "4GiB", cwd=history)
     assert "4 GiB, no CPU budget" in ended.stdout
     assert "\ncaps " in ended.stdout

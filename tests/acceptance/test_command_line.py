@@ -28,7 +28,7 @@ from support.documents import (
     write_set,
 )
 from vq.cli import run
-from vq.cli.commands import COMMANDS, SECTIONS
+from vq.cli.commands import COMMANDS, ELSEWHERE, SECTIONS
 from vq.errors import UsageError
 
 
@@ -354,3 +354,32 @@ def test_python_m_vq_is_vq(here: Path) -> None:
 
 def test_run_takes_a_status_from_click() -> None:
     assert run(["--version"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("cancel", "did you mean vq kill JOB?"),
+        ("ls", "did you mean vq queue?"),
+        ("help", "did you mean vq --help?"),
+        ("sumbit", "did you mean vq submit?"),
+        ("restart", "did you mean vq daemon restart?"),
+        ("compile", "vq --help lists the commands"),
+    ],
+)
+def test_a_name_of_another_queue_is_told_what_it_is_called_here(name: str, hint: str, vq: Run) -> None:
+    ended = vq(name)
+    assert ended.status == 2
+    assert ended.err.splitlines() == [f"vq: error: there is no command '{name}'", f"  {hint}"]
+
+
+def test_every_name_of_another_queue_leads_to_a_command() -> None:
+    assert ELSEWHERE.keys().isdisjoint(COMMANDS)
+    assert {meant.split()[0] for meant in ELSEWHERE.values()} <= {*COMMANDS, "--help"}
+
+
+def test_an_output_of_another_program_is_told_by_its_words(here: Path, vq: Run) -> None:
+    (here / "pw.out").write_text("\n     Program PWSCF v.6.7MaX starts on 30Nov2026\n")
+    ended = vq("estimate", "pw.out")
+    assert ended.status == 1
+    assert "--program quantum-espresso" in ended.err

@@ -83,6 +83,8 @@ def test_stop_ends_it_and_leaves_jobs_running(daemon: Daemon) -> None:
     assert daemon.vq("stop").stderr == "daemon stopped; jobs that run go on\n"
     assert daemon.vq("stop").stderr == "no daemon runs\n"
     assert daemon.status() == {"running": False, "pid": None, "version": None, "started_at": None}
+    with open_store(str(daemon.state)) as store:
+        assert stored_config(store) is None
     command = processes.identify(pid)
     assert command is not None
     assert processes.is_alive(command)

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
 
@@ -144,7 +145,7 @@ def until(queue: Queue, job: str, key: str, *, value: object) -> None:
 def test_what_is_asked_while_no_daemon_runs_is_recorded_and_done_later(queue: Queue) -> None:
     queue.ok("submit", *SLEEP)
     ended = queue.run("kill", "a1")
-    assert (ended.returncode, ended.stdout) == (0, "a1  PENDING\n")
+    assert (ended.returncode, ended.stdout) == (0, "a1  PENDING, ending\n")
     assert "no daemon runs" in ended.stderr
     queue.ok("daemon", "start")
     try:
@@ -219,6 +220,56 @@ def test_a_watched_queue_is_shown_again_and_again_until_an_interrupt(queue: Queu
         watching.send_signal(signal.SIGINT)
         assert watching.wait(60) == 130
     os.close(ours)
+
+
+def test_a_watched_queue_shows_as_many_jobs_as_the_screen_has_lines_for(queue: Queue) -> None:
+    queue.ok("submit", "--array", "40", "--", "true")
+    ours, theirs = os.openpty()
+    termios.tcsetwinsize(theirs, (12, 80))
+    plain = {**queue.environment, "NO_COLOR": "1"}
+    with subprocess.Popen(
+        [VQ, "queue", "--watch"], cwd=queue.cwd, env=plain, stdout=theirs, stderr=theirs, stdin=theirs
+    ) as watching:
+        os.close(theirs)
+        shown = b""
+        while shown.count(b"not shown") < 2:
+            shown += os.read(ours, 4096)
+        watching.send_signal(signal.SIGINT)
+        assert watching.wait(60) == 130
+    os.close(ours)
+    screens = shown.decode().split("\033[H\033[J")
+    assert screens[0] == "\033[?1049h"
+    lines = screens[1].splitlines()
+    assert len(lines) < 12
+    assert lines[0].endswith("  0 running, 40 waiting  (Ctrl-C ends)")
+    assert lines[1].startswith("ID ")
+    assert lines[2].startswith("a1 ")
+    assert lines[-1] == "not shown: 33 PENDING"
+
+
+def test_a_kill_says_what_is_about_to_happen(live: Queue) -> None:
+    live.ok("submit", *SLEEP)
+    until(live, "a1", "state", value="RUNNING")
+    assert live.ok("kill", "a1", "--now") == "a1  RUNNING, ending\n"
+    live.run("wait", "a1")
+    assert live.json("queue")["counts"] == {"KILLED": 1}
+
+
+def test_both_peaks_are_shown_with_what_goes_by_them(live: Queue) -> None:
+    live.ok("submit", "--wait", "--", "true")
+    said = live.ok("status", "a1")
+    assert "(the whole job, without files: limits and admission go by this)\n" in said
+    assert "(its largest process, with files: estimates)\n" in said
+
+
+def test_a_queue_that_drains_says_so(live: Queue) -> None:
+    said = "the queue drains: nothing starts until vq daemon resume\n"
+    assert said not in live.run("daemon", "status").stderr
+    live.ok("daemon", "drain")
+    assert live.run("daemon", "status").stderr == said
+    assert live.run("queue").stderr.endswith(said)
+    live.ok("daemon", "resume")
+    assert said not in live.run("queue").stderr
 
 
 def test_results_are_fetched_whole_or_not_at_all(live: Queue) -> None:

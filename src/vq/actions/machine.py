@@ -138,9 +138,7 @@ def _daemon(place: Place) -> Finding:
     status = daemon_status(place.folder)
     if status["running"]:
         return Finding(what="daemon", state="ok", text=f"process {status['pid']}, version {status['version']}")
-    return Finding(
-        what="daemon", state="lost", text="none runs, so nothing starts", fix="vq daemon start, or the next vq submit"
-    )
+    return Finding(what="daemon", state="lost", text="none runs, so nothing starts", fix="vq daemon start")
 
 
 def _groups(place: Place, environment: Mapping[str, str]) -> Finding:

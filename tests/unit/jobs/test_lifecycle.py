@@ -93,7 +93,8 @@ def test_a_limit_that_fired_is_named_with_its_origin_and_what_raises_it() -> Non
     assert done.life.limit_fired is Limit.JOB
     assert done.life.reason is not None
     assert done.life.reason.text == (
-        "met its memory limit of 100 MiB (as asked for); it was seen to use 99 MiB; --mem-mb raises it"
+        "met its memory limit of 100 MiB (as asked for); it was seen to use 99 MiB;"
+        " vq resubmit JOB --mem-mb N raises it"
     )
 
 

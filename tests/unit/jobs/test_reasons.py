@@ -45,7 +45,7 @@ SENTENCES: list[tuple[Kind, dict[str, Any], str]] = [
     (
         Kind.OOM,
         {"limit_fired": "job", "cap": 5 * MIB, "cap_source": None, "peak": None},
-        "met its memory limit of 5 MiB (its share of the host); --mem-mb raises it",
+        "met its memory limit of 5 MiB (its share of the host); vq resubmit JOB --mem-mb N raises it",
     ),
     (
         Kind.OOM,

@@ -18,7 +18,6 @@ from typing import Any
 from vq.errors import VqError
 from vq.files.copying import Progress
 from vq.files.documents import MIB, FileError, read_file, reasons
-from vq.files.snapshots import make_durable_workspace, make_workspace
 from vq.files.staging import open_staging
 from vq.hosts.local.environment import job_environment
 from vq.hosts.local.results import Finished, finished
@@ -243,6 +242,8 @@ class Attempts:
         if digest is None:
             os.mkdir(workspace, 0o700)
             return
+        from vq.files.snapshots import make_durable_workspace, make_workspace  # noqa: PLC0415 - it loads archives
+
         with open_staging(staging_folder(self.state_folder)) as staging:
             snapshots = snapshots_folder(self.state_folder)
             # A job that goes on after a power cut does so in this very folder.
