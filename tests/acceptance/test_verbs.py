@@ -167,6 +167,15 @@ def test_explain_needs_no_daemon(queue: Queue) -> None:
     assert "nothing keeps it" in queue.ok("explain", "a1")
 
 
+def test_explain_says_of_a_job_that_a_lowered_budget_cannot_hold_what_helps(queue: Queue) -> None:
+    queue.ok("submit", "--mem-mb", "2000", "--", "true")
+    assert "Too large:" not in queue.ok("explain", "a1")
+    config = queue.root / "config" / "vq" / "config.toml"
+    config.write_text(config.read_text().replace('"4G"', '"1G"'))
+    said = " ".join(queue.ok("explain", "a1").split())
+    assert "Too large: all jobs together have 1 GiB, and waiting does not help; vq edit a1 --mem-mb lowers" in said
+
+
 def test_status_and_explain_say_what_is_reserved_and_what_a_job_waits_for(live: Queue) -> None:
     same = {"name": "align", "repository": "lab", "workflow": None, "profile": "default"}
     rows = [run(memory_peak=peak << 20, **same) for peak in range(1001, 1013)]

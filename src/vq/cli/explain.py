@@ -16,7 +16,8 @@ from vq.canonical import pretty
 from vq.cli.jobs import the_queue
 from vq.cli.options import json_option, quiet_option
 from vq.cli.output import Output, note
-from vq.cli.sentences import reserved_cpus_sentence, reserved_sentence, waits_sentence
+from vq.cli.sentences import reserved_cpus_sentence, reserved_sentence, too_large_sentence, waits_sentence
+from vq.config.values import Config
 from vq.jobs.reasons import reason_document
 from vq.jobs.record import State
 
@@ -47,7 +48,7 @@ def explain(job: str, as_json: bool, quiet: bool) -> None:  # noqa: FBT001 - cli
     if output.quiet:
         output.line("" if found.reason is None else str(found.reason.kind))
         return
-    output.fields(_fields(found, config.margin_percent))
+    output.fields(_fields(found, config))
     if absent is not None and found.job.state is State.PENDING:
         note(absent)
 
@@ -68,15 +69,17 @@ def _document(found: Explained) -> dict[str, Any]:
     }
 
 
-def _fields(found: Explained, margin: int) -> list[tuple[str, str]]:
+def _fields(found: Explained, config: Config) -> list[tuple[str, str]]:
     job, prediction = found.job, found.prediction
     fields = [("Job", job.id), ("State", job.state.value)]
     if job.state is State.PENDING:
         fields.append(("Waits", waits_sentence(found.reason, found.ahead)))
+        if prediction.memory is not None and prediction.memory > config.host.memory_max_bytes:
+            fields.append(("Too large", too_large_sentence(job, config.host.memory_max_bytes)))
     elif found.reason is not None:
         fields.append(("Why", found.reason.text))
     if prediction.memory is not None:
-        fields.append(("Reserved", reserved_sentence(job, prediction.memory, prediction.basis, margin)))
+        fields.append(("Reserved", reserved_sentence(job, prediction.memory, prediction.basis, config.margin_percent)))
     if prediction.cpu is not None:
         fields.append(("CPUs", reserved_cpus_sentence(prediction.cpu, prediction.cpu_basis)))
     return fields

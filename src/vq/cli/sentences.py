@@ -56,6 +56,12 @@ def waits_sentence(reason: Reason | None, ahead: int) -> str:
     return f"{why}; {counted(ahead, 'job')} ahead" if ahead else f"{why}; first in line"
 
 
+def too_large_sentence(job: Job, memory_max: int) -> str:
+    """Why a job that was accepted under a larger budget cannot start, however long it waits, and what helps."""
+    helps = f"vq edit {job.id} --mem-mb lowers its limit, host.memory_max in the configuration raises the budget"
+    return f"all jobs together have {human_bytes(memory_max)}, and waiting does not help; {helps}"
+
+
 def cpu_sentence(prediction: CpuPrediction) -> str:
     """The CPUs that are reserved and why."""
     return f"{human_cpus(prediction.cpu)}: {_why(prediction.basis, '', 'average')}"

@@ -182,6 +182,10 @@ class Watch:
         elif self._attempts.has_begun(job):
             self._adrift[job.id] = None
             self._look_at_adrift(job, happened, now_ms)
+        elif not self._attempts.is_prepared(job):
+            # Somebody removed its folder; whether anything of it ran before, nobody can say any more.
+            self._left_over[job.id] = None
+            self._look_for_left_over(job, happened, now_ms)
         elif gone.status == FAILED or self._launches.get(job.id, 0) >= MOST_LAUNCHES:
             said = self._attempts.seal(job)
             if said is None:

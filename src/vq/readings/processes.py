@@ -235,12 +235,25 @@ def marked(mark: str, since_ticks: int) -> tuple[Process, ...]:
     return tuple(found.values())
 
 
+def values_of(variable: str) -> frozenset[str]:
+    """What a variable of the environment is set to in any process that may be looked at."""
+    start = f"{variable}=".encode()
+    found: set[str] = set()
+    for stat in every():
+        found.update(os.fsdecode(entry[len(start) :]) for entry in _environment(stat.pid) if entry.startswith(start))
+    return frozenset(found)
+
+
 def boot_id() -> str:
     """The identity of this boot of the machine: process ids mean nothing across two."""
     return (read_text("/proc/sys/kernel/random/boot_id") or "").strip()
 
 
 def _has_mark(pid: int, mark: bytes) -> bool:
+    return mark in _environment(pid)
+
+
+def _environment(pid: int) -> list[bytes]:
     with suppress(PermissionError):
-        return mark in (read_bytes(f"/proc/{pid}/environ") or b"").split(b"\0")
-    return False
+        return (read_bytes(f"/proc/{pid}/environ") or b"").split(b"\0")
+    return []

@@ -110,6 +110,9 @@ def _make_group(spec: Spec) -> Group | None:
     if parent is None:
         return None
     group = cgroups.open_group(parent.paths.below(spec.attempt))
+    # A supervisor that was killed before it began leaves one that nobody was in. One in use stays, and is in the way.
+    with suppress(OSError):
+        group.remove()
     group.create(Limits(memory_bytes=spec.memory_limit_bytes, pids_max=spec.pids_max, cpus=spec.cpus))
     return group
 

@@ -79,8 +79,10 @@ class _Warm:
         with suppress(BlockingIOError):
             *pids, self._rest_of_free = (self._rest_of_free + os.read(self._free, _PIECE)).split(b"\n")
             for pid in map(int, pids):
-                _say(f"ended 0 {self._at.pop(pid)}")
-                self._idle[pid] = time.monotonic()
+                # One that was killed right after it wrote this has been reaped, and its end has been said.
+                if pid in self._at:
+                    _say(f"ended 0 {self._at.pop(pid)}")
+                    self._idle[pid] = time.monotonic()
 
     def _reap(self) -> None:
         while self._orders:

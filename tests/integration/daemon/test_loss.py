@@ -11,6 +11,7 @@ import pytest
 
 from daemons import Queue
 from supervised import wait_until
+from vq.hosts.local.attempts import Attempts
 from vq.hosts.local.launching import Launcher
 from vq.jobs.events import KillRequested
 from vq.jobs.record import Dependency, Job, Need, State
@@ -92,6 +93,34 @@ def test_a_job_whose_folder_somebody_removed_is_not_started_again_by_the_same_da
     assert_lost(queue, job, attempt)
 
 
+@pytest.mark.parametrize("restarted", [False, True], ids=["same daemon", "next daemon"])
+def test_a_job_whose_folder_and_logs_somebody_removed_is_not_started_again(
+    queue: Queue, tmp_path: Path, *, restarted: bool
+) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    (identifier,) = queue.submit(["sh", "-c", f"echo begun >> begun; read word < {tmp_path}/fifo"], retry=3)
+    job = begun(queue, identifier)
+    attempt = attempt_of(queue, job)
+    if restarted:
+        queue.stop()
+    shutil.rmtree(f"{queue.folder}/attempts/{identifier}.1")
+    for path in log_paths(queue.folder, identifier, 1):
+        os.unlink(path)
+    if not restarted:
+        (tmp_path / "fifo").write_text("go\n")
+    assert_lost(queue, job, attempt)
+
+
+def test_a_job_that_began_before_the_clock_was_set_back_is_not_started_again(queue: Queue) -> None:
+    (identifier,) = queue.submit(["sh", "-c", COUNT], retry=3)
+    job = begun(queue, identifier)
+    attempt = attempt_of(queue, job)
+    queue.stop()
+    shutil.rmtree(f"{queue.folder}/attempts/{identifier}.1")
+    os.utime(str(job.life.stdout_path), (1_000_000_000, 1_000_000_000))
+    assert_lost(queue, job, attempt)
+
+
 def assert_lost(queue: Queue, job: Job, attempt: Attempt) -> None:
     job = queue.end(job.id)
     assert job.life.reason is not None
@@ -108,6 +137,20 @@ def test_a_log_of_an_earlier_store_does_not_stand_for_a_job_that_has_begun(plain
     os.utime(log, (1_000_000_000, 1_000_000_000))
     (identifier,) = plain.submit(["true"])
     assert (identifier, plain.end(identifier).state) == ("a1", State.COMPLETED)
+
+
+def test_a_supervisor_that_comes_late_finds_no_spec_without_a_sign_that_it_was_taken_up(
+    plain: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left: list[list[str]] = []
+    folder = Path(plain.folder, "attempts", "a1.1")
+    monkeypatch.setattr(shutil, "rmtree", lambda path, **_: left.append(sorted(os.listdir(path))))
+    attempts = Attempts(plain.folder)
+    folder.mkdir()
+    for name in ("attempt.json", "result.json", "spec.json"):
+        (folder / name).touch()
+    attempts.forget("a1", 1)
+    assert left == [["attempt.json", "result.json"]]
 
 
 def test_a_job_that_ended_while_no_daemon_ran_ends_with_its_own_result(queue: Queue, tmp_path: Path) -> None:

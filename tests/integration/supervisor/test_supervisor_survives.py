@@ -15,6 +15,8 @@ import pytest
 import vq
 from supervised import MIB, SLOWNESS, Attempt, Make, python, wait_until
 from vq.readings import processes
+from vq.readings.cgroups import open_group
+from vq.readings.group import Limits
 from vq.supervisor.command import SERVE, supervisor_command
 from vq.supervisor.folder import read_attempt, read_result
 from vq.supervisor.recovery import SupervisedError, is_supervised, recover
@@ -54,6 +56,24 @@ def test_recovery_of_what_never_began_or_ended_well(mode: str, attempt: Make) ->
     one.run()
     found = recover(str(one.folder))
     assert (found.began, found.has_result, found.clean) == (True, True, True)
+
+
+def test_a_group_that_a_supervisor_left_before_it_began_is_made_anew(cgroup_mode: str, attempt: Make) -> None:
+    one = attempt(cgroup_mode, ["true"])
+    assert one.parent is not None
+    open_group(one.parent.paths.below(f"{one.name}-{os.getpid()}")).create(Limits(memory_bytes=64 * MIB))
+    assert one.run()["end"] == "ended"
+
+
+def test_a_group_in_which_something_runs_is_in_the_way_of_a_second_supervisor(cgroup_mode: str, attempt: Make) -> None:
+    one = attempt(cgroup_mode, ["sh", "-c", "echo begun; exec sleep 600"]).start()
+    one.wait_for_output("begun")
+    other = attempt(cgroup_mode, ["true"], attempt=f"{one.name}-{os.getpid()}")
+    other.write_spec()
+    assert other.supervisor().wait(timeout=60) == 1
+    assert "exists" in (other.folder / "supervisor.log").read_text()
+    one.ask("kill-now")
+    assert one.end()["end"] == "killed"
 
 
 def test_a_second_supervisor_runs_nothing(mode: str, attempt: Make) -> None:

@@ -15,7 +15,7 @@ import pytest
 from supervised import MIB, Attempt, Make, python, wait_until
 from vq.supervisor.command import SERVE, supervisor_command
 from vq.supervisor.folder import read_result
-from vq.supervisor.warm import MOST_ATTEMPTS
+from vq.supervisor.warm import MOST_ATTEMPTS, _Warm
 
 HOLD = "x = b'x' * (100 << 20)"
 
@@ -119,3 +119,16 @@ def test_a_supervisor_takes_so_many_attempts_and_no_more(attempt: Make, warm: Wa
     took = [warm.run(attempt("sampled", ["true"])) for _ in range(MOST_ATTEMPTS + 1)]
     assert len(set(took[:MOST_ATTEMPTS])) == 1
     assert took[MOST_ATTEMPTS] != took[0]
+
+
+def test_a_supervisor_killed_right_after_it_said_that_it_waits_is_given_nothing() -> None:
+    warm = _Warm()
+    try:
+        # Reaped between two looks at what was said: its attempt is known no more.
+        os.write(warm._freed, b"1234\n")  # noqa: SLF001 - the moment cannot be hit from outside
+        warm._hear_free()  # noqa: SLF001 - the same
+        assert not warm._idle  # noqa: SLF001 - the same
+    finally:
+        warm._waking.close()  # noqa: SLF001 - the same
+        for descriptor in (warm._free, warm._freed):  # noqa: SLF001 - the same
+            os.close(descriptor)

@@ -22,7 +22,7 @@ from vq.files.staging import open_staging
 from vq.hosts.local.environment import job_environment
 from vq.hosts.local.results import Finished, finished
 from vq.jobs.record import Job
-from vq.readings import cgroups
+from vq.readings import cgroups, processes
 from vq.readings.group import GroupPaths
 from vq.store.layout import (
     ATTEMPTS,
@@ -99,6 +99,7 @@ class Attempts:
         self.state_folder = state_folder
         self._parent = parent
         self.digest = digest_of(state_folder)
+        self._alive: frozenset[str] = frozenset()
         for name in (WORKSPACES, LOGS, ATTEMPTS):
             with reasons(f"{state_folder}/{name}"), suppress(FileExistsError):
                 os.mkdir(f"{state_folder}/{name}", 0o700)
@@ -168,10 +169,10 @@ class Attempts:
     def has_begun(self, job: Job) -> bool:
         """Whether a supervisor has taken the attempt up, also where somebody removed its folder since.
 
-        What a supervisor leaves elsewhere says so: the log that it opened after the start was recorded. A log of that
-        name from before is of another job, of a store that is there no more.
+        What a supervisor leaves elsewhere says so: processes of the attempt, or the log that it opened after the start
+        was recorded. A log of that name from before is of another job, of a store that is there no more.
         """
-        if has_attempt(self.folder(job)):
+        if has_attempt(self.folder(job)) or self._has_processes(job):
             return True
         try:
             written_ms = os.stat(job.life.stdout_path or "").st_mtime_ns // _NS_A_MS
@@ -179,12 +180,15 @@ class Attempts:
             return False
         return written_ms + _MS >= (job.life.started_at_ms or 0)
 
+    def is_prepared(self, job: Job) -> bool:
+        """Whether the folder is there in which a supervisor would begin."""
+        return os.path.isdir(self.folder(job))
+
     def end_left_over(self, job: Job) -> bool:
         """Whether nothing is left of an attempt whose supervisor vanished; what is left is killed. Ask again."""
         if not has_attempt(self.folder(job)):
             # Its supervisor may live, and can neither be told anything nor leave a result: it ends with the job.
-            group = None if self._parent is None else self._parent.below(self._name(job))
-            return recovery.end(f"{MARK}={self._name(job)}", group)
+            return recovery.end(f"{MARK}={self._name(job)}", self._group_paths(job))
         try:
             return recovery.recover(self.folder(job)).clean
         except recovery.SupervisedError:
@@ -216,10 +220,14 @@ class Attempts:
         if known is not None and known.group is not None:
             with suppress(OSError):
                 cgroups.open_group(known.group).remove()
+        # First, so that a supervisor that comes late does not find a spec, and no sign that it was taken up.
+        with suppress(OSError):
+            os.unlink(f"{folder}/{SPEC}")
         shutil.rmtree(folder, ignore_errors=True)
 
     def sweep(self, running: set[tuple[str, int]]) -> None:
-        """Remove the folders of all attempts but those that run."""
+        """Remove the folders of all attempts but those that run, and see which attempts have processes."""
+        self._alive = processes.values_of(MARK) if running else frozenset()
         for name in os.listdir(f"{self.state_folder}/{ATTEMPTS}"):
             job, _, number = name.partition(".")
             if number.isdigit() and (job, int(number)) not in running:
@@ -234,6 +242,13 @@ class Attempts:
 
     def _name(self, job: Job) -> str:
         return f"{job.id}.{job.life.attempt}.{self.digest}"
+
+    def _group_paths(self, job: Job) -> GroupPaths | None:
+        return None if self._parent is None else self._parent.below(self._name(job))
+
+    def _has_processes(self, job: Job) -> bool:
+        group = self._group_paths(job)
+        return self._name(job) in self._alive or (group is not None and bool(cgroups.open_group(group).members()))
 
     def _make_workspace(self, job: Job, progress: Progress | None) -> None:
         workspace, digest = job.work.workspace, job.work.payload_sha256
