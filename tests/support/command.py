@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from supervised import SLOWNESS
 
-INSTALLED = os.environ.get("VQ_TEST_INSTALLED") or str(Path(sys.executable).with_name("vq"))
+INSTALLED = str(Path(sys.executable).with_name("vq"))
 ROOT = Path(__file__).resolve().parents[2]
 
 
