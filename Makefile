@@ -59,16 +59,14 @@ test-all:
 	done
 
 # The tests with real processes on control groups of version 2, and what sets the clock or needs another file system, in
-# a small virtual machine with the system's Python. It takes an hour or more; VM_PATHS and VM_TESTS select from it.
+# a small virtual machine. It takes an hour or more; VM_PATHS and VM_TESTS select from it.
 VM_RUN    ?= ../shared/tools/vm-run
-VM_PYTHON ?= /usr/bin/python3.11
+VM_PYTHON ?= $(CURDIR)/$(BIN)/python
 VM_DISK   ?= $(CURDIR)/.vm-disk
 VM_TESTS  ?= -k "not sampled and not cgroup1"
 VM_PATHS  ?= tests/integration tests/machines/clock_set.py tests/machines/without_links.py
-VM_PYTHONPATH = $(CURDIR)/src:$(firstword $(wildcard $(CURDIR)/$(VENV)/lib/python3.11/site-packages))
 VM_MODULES    = $(or $(VM_CACHE),$(HOME)/.cache/vq-vm)/kernel/lib/modules
-VM_ENV        = env VQ_TEST_SLOWNESS=20 VQ_TEST_INSTALLED=$(CURDIR)/$(BIN)/vq PYTHONDONTWRITEBYTECODE=1 \
-  PYTHONPATH=$(VM_PYTHONPATH)
+VM_ENV        = env VQ_TEST_SLOWNESS=20 PYTHONDONTWRITEBYTECODE=1
 VM_PYTEST     = $(VM_PYTHON) -m pytest -p no:cacheprovider -o timeout=1200
 
 test-v2: $(STAMP)
@@ -93,8 +91,7 @@ soak: $(STAMP)
 
 # The power of a virtual machine cut in the middle of a burst of submissions, VQ_TEST_CUTS times (4).
 test-power-cut: $(STAMP)
-	VM_RUN=$(VM_RUN) VM_PYTHON=$(VM_PYTHON) VM_PYTHONPATH=$(VM_PYTHONPATH) \
-	  $(BIN)/python -m pytest tests/machines/power_cut.py -s
+	VM_RUN=$(VM_RUN) VM_PYTHON=$(VM_PYTHON) $(BIN)/python -m pytest tests/machines/power_cut.py -s
 
 docs: $(STAMP)
 	$(BIN)/sphinx-build -q -W -b html docs docs/_build/html

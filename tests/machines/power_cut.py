@@ -28,7 +28,7 @@ def machine(work: Path, what: str, *options: str) -> int:
     """The exit status of the guest program in a machine with the disk of this round."""
     outside = {**os.environ, "VM_OUT": str(work / "outside")}
     command = [os.environ["VM_RUN"], "-m", "2048", "-t", "3000", "-d", str(work / "disk"), *options, "--"]
-    python = ["env", f"PYTHONPATH={os.environ['VM_PYTHONPATH']}", "PYTHONDONTWRITEBYTECODE=1", os.environ["VM_PYTHON"]]
+    python = ["env", "PYTHONDONTWRITEBYTECODE=1", os.environ["VM_PYTHON"]]
     ended = subprocess.run([*command, *python, str(GUEST), what, "/mnt/vm"], env=outside, check=False)
     return ended.returncode
 

@@ -9,7 +9,7 @@ for ((folder_end = 1; folder_end <= ${#PWD}; folder_end++)); do
 done
 useradd --create-home --uid 4242 jobs
 {
-  printf 'export HOME=/home/jobs PATH=%q XDG_RUNTIME_DIR=/run/user/4242 PYTHONPATH=%q\ncd %q\n' "$PATH" "${PYTHONPATH:-}" "$PWD"
+  printf 'export HOME=/home/jobs PATH=%q XDG_RUNTIME_DIR=/run/user/4242\ncd %q\n' "$PATH" "$PWD"
   printf '%q ' "$@"
 } >/usr/local/bin/session-command
 cat >/usr/local/bin/session <<'SESSION'

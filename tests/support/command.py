@@ -10,7 +10,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-INSTALLED = os.environ.get("VQ_TEST_INSTALLED") or str(Path(sys.executable).with_name("vq"))
+from supervised import SLOWNESS
+
+INSTALLED = str(Path(sys.executable).with_name("vq"))
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -40,7 +42,7 @@ def run_installed(
         capture_output=True,
         cwd=cwd,
         env={**os.environ, **(env or {})},
-        timeout=60,
+        timeout=60 * SLOWNESS,
         check=False,
         stdin=subprocess.DEVNULL,
     )

@@ -103,6 +103,8 @@ def make_parent(name: str, enforcement: str = "auto", limits: Limits | None = No
 def move_into_leaf() -> bool:
     """Whether this process, alone in its group of version 2, now sits in a leaf of it; then groups can lie beside."""
     for tree in hierarchies():
+        if tree.unified and os.path.basename(tree.own) == LEAF:
+            return True  # a leaf in the leaf would make it a place for groups, beside the one where they are
         if tree.unified and (read_text(f"{tree.own}/cgroup.procs") or "").split() == [str(os.getpid())]:
             with suppress(OSError):
                 os.makedirs(f"{tree.own}/{LEAF}", exist_ok=True)

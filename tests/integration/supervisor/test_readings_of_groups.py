@@ -70,6 +70,20 @@ def test_without_a_place_for_groups_auto_samples_and_a_version_says_why(monkeypa
     assert refusal.value.hint is not None
 
 
+def test_a_daemon_in_its_leaf_stays_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    leaf = tmp_path / cgroups.LEAF
+    trees: list[cgroups.Hierarchy] = []
+    monkeypatch.setattr(cgroups, "hierarchies", lambda: tuple(trees))
+    for own in (tmp_path, leaf):
+        own.mkdir(exist_ok=True)
+        (own / "cgroup.procs").write_text(f"{os.getpid()}\n")
+        trees[:] = [cgroups.Hierarchy(unified=True, controllers=frozenset(), mount=str(tmp_path), own=str(own))]
+        leaf.mkdir(exist_ok=True)
+        (leaf / "cgroup.procs").touch()
+        assert cgroups.move_into_leaf()
+        assert not (leaf / cgroups.LEAF).exists()
+
+
 def _fake(folder: Path, **files: str) -> Group2:
     for name, text in files.items():
         (folder / name.replace("__", ".")).write_text(text)
