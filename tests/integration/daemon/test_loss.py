@@ -270,3 +270,30 @@ def test_after_a_reboot_what_ran_is_interrupted_and_resumed_where_asked(
     assert (successor.state, successor.life.parent) == (State.COMPLETED, resumed)
     assert successor.work.workspace == plain.job(resumed).work.workspace
     assert plain.end(after).state is State.COMPLETED
+
+
+def test_more_supervisors_are_started_at_once_than_pipes_hold_the_names_of(tmp_path: Path) -> None:
+    launcher = Launcher()
+    paths = {f"{tmp_path}/{'n' * 200}/{number}/spec.json" for number in range(700)}
+    ended: set[str] = set()
+    try:
+        for path in sorted(paths):
+            launcher.launch(path)
+
+        def all_ended() -> bool:
+            ended.update(gone.spec_path for gone in launcher.gone())
+            return ended == paths
+
+        wait_until(all_ended, "each has failed, as there is no such folder", 60)
+    finally:
+        launcher.close()
+
+
+def test_an_interrupt_from_the_terminal_is_not_for_the_warm_process(tmp_path: Path) -> None:
+    launcher = Launcher()
+    launcher.launch(f"{tmp_path}/none/spec.json")
+    try:
+        assert launcher._warm is not None  # noqa: SLF001 - nobody else is told of it
+        assert os.getsid(launcher._warm.pid) == launcher._warm.pid  # noqa: SLF001 - the same
+    finally:
+        launcher.close()

@@ -6,6 +6,7 @@ The warm process is never needed: when it is gone, those it forked go on, and an
 from __future__ import annotations
 
 import os
+import select
 import subprocess
 from contextlib import suppress
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ class Launcher:
         self._warm: subprocess.Popen[bytes] | None = None
         self._sent: dict[str, None] = {}
         self._unknown: list[str] = []
+        self._told: list[Gone] = []
         self._single: dict[str, subprocess.Popen[bytes]] = {}
         self._rest = b""
 
@@ -54,9 +56,10 @@ class Launcher:
         ]
         for one in found:
             del self._single[one.spec_path]
-        heard = self._heard()
+        self._hear()
+        told, self._told = self._told, []
         unknown, self._unknown = self._unknown, []
-        return found + heard + [Gone(spec_path=path, status=None) for path in unknown]
+        return found + told + [Gone(spec_path=path, status=None) for path in unknown]
 
     def close(self) -> None:
         """Let the warm process end; the supervisors go on."""
@@ -72,25 +75,47 @@ class Launcher:
                 return False
             if self._warm is not None and self._warm.stdin is not None:
                 with suppress(OSError):
-                    self._warm.stdin.write(os.fsencode(f"{spec_path}\n"))
+                    self._write(self._warm.stdin.fileno(), os.fsencode(f"{spec_path}\n"))
                     self._sent[spec_path] = None
                     return True
             self._drop()
         return False
 
+    def _write(self, descriptor: int, line: bytes) -> None:
+        while True:
+            # So short a line goes whole or not at all.
+            with suppress(BlockingIOError):
+                os.write(descriptor, line)
+                return
+            # It reads nothing more while nobody reads what it says.
+            poll = select.poll()
+            poll.register(descriptor, select.POLLOUT)
+            if self.descriptor is not None:
+                poll.register(self.descriptor, select.POLLIN)
+            poll.poll()
+            self._hear()
+            if self._warm is None:
+                raise BrokenPipeError
+
     def _begin(self) -> bool:
         try:
             self._warm = subprocess.Popen(  # noqa: S603 - our own program
-                supervisor_command(SERVE), stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, cwd="/"
+                supervisor_command(SERVE),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                bufsize=0,
+                cwd="/",
+                # What a terminal sends to the daemon is not for it.
+                start_new_session=True,
             )
         except OSError:
             return False
-        if self._warm.stdout is not None:
-            os.set_blocking(self._warm.stdout.fileno(), False)
+        for stream in (self._warm.stdin, self._warm.stdout):
+            if stream is not None:
+                os.set_blocking(stream.fileno(), False)
         return True
 
-    def _heard(self) -> list[Gone]:
-        found: list[Gone] = []
+    def _hear(self) -> None:
         while (piece := self._read()) is not None:
             if not piece:
                 self._drop()
@@ -101,8 +126,7 @@ class Launcher:
                 if words[0] == b"ended" and len(words) == _ENDED:
                     path = os.fsdecode(words[2])
                     self._sent.pop(path, None)
-                    found.append(Gone(spec_path=path, status=int(words[1])))
-        return found
+                    self._told.append(Gone(spec_path=path, status=int(words[1])))
 
     def _read(self) -> bytes | None:
         """What the warm process says; empty at its end, None when there is nothing."""
