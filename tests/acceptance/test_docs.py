@@ -22,6 +22,7 @@ DOCS = ROOT / "docs"
 BLOCK = re.compile(r"^(<!-- figures vary -->\n)?```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FIGURE = re.compile(r"[0-9a-f]{64}|-?[0-9]+(?:[.:][0-9]+)*")
 ANYTHING = "..."
+CONTINUED = " " * 12
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("how-to/*.md")), DOCS / "reference" / "cli.md"]
 
 
@@ -48,8 +49,14 @@ def sessions(page: Path) -> list[Step]:
 
 
 def alike(lines: list[str]) -> list[str]:
-    """Lines with every figure, and the space that makes room for it, made the same."""
-    return [" ".join(FIGURE.sub("0", line).split()) for line in lines]
+    """Lines with every figure, the space that makes room for it, and where a long one is broken, made the same."""
+    whole: list[str] = []
+    for line in lines:
+        if whole and line.startswith(CONTINUED):
+            whole[-1] += line
+        else:
+            whole.append(line)
+    return [" ".join(FIGURE.sub("0", line).split()) for line in whole]
 
 
 def matches(shown: list[str], printed: list[str]) -> bool:
