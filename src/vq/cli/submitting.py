@@ -60,7 +60,7 @@ _OPTIONS = (
     click.option("--array", metavar="N[%K]", help="N jobs with VQ_ARRAY_INDEX 0 to N-1, at most K at once."),
     click.option("--cpus", metavar="N", type=int, help="CPUs (default: the profile's, 1)."),
     click.option("--mem-mb", metavar="N", type=MEM_MB, help="Memory limit in MiB (default: a share of the host)."),
-    click.option("--time", "--time-limit", "time_limit", metavar="T", help="Time limit: minutes, H:M:S, D-H:M:S."),
+    click.option("--time", "--time-limit", "time_limit", metavar="T", help="Time limit: minutes, H:M:S, D-H:M:S, 2h."),
     click.option("--wall-time-seconds", metavar="N", type=int, help="Time limit in seconds."),
     click.option("--profile", metavar="NAME", help="The profile whose limits and slots it has."),
     click.option(

@@ -11,7 +11,8 @@ from string import ascii_lowercase
 
 from vq.errors import UsageError
 
-ID_PATTERN = r"[a-r][1-9][0-9]{0,17}"
+_DIGITS = r"[1-9][0-9]{0,17}"
+ID_PATTERN = rf"[a-r]{_DIGITS}"
 """What an id looks like; 18 digits are below SQLite's largest integer."""
 
 _ID = re.compile(ID_PATTERN)
@@ -27,5 +28,9 @@ def sequence_of(identifier: str) -> int:
     """The number that an id stands for; raises `UsageError` for text that is no id."""
     digits = identifier[1:]
     if _ID.fullmatch(identifier) is None or ascii_lowercase[len(digits) - 1] != identifier[0]:
-        raise UsageError(f"{identifier!r} is no job id", hint="ids look like a7 or c124; `vq queue` shows them")
+        hint = "ids look like a7 or c124; `vq queue` shows them"
+        number = identifier.lstrip(ascii_lowercase)
+        if re.fullmatch(_DIGITS, number):
+            hint = f"did you mean {job_id(int(number))}? the letter counts the digits: a7, b10, c124"
+        raise UsageError(f"{identifier!r} is no job id", hint=hint)
     return int(digits)

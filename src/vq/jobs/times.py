@@ -33,17 +33,20 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def limit_seconds(text: str) -> int:
-    """A time limit in seconds: `90` is 90 minutes, as in Slurm; also `MM:SS`, `HH:MM:SS` and `D-HH:MM:SS`.
+    """A time limit in seconds: `90` is 90 minutes, as in Slurm; also `MM:SS`, `HH:MM:SS`, `D-HH:MM:SS` and `2h`.
 
     The first number may be of any size, those behind it are below 24 hours or 60. Raises `UsageError`, also for a
     limit of nothing or of more than a hundred years.
     """
-    found = re.fullmatch(_LIMIT, text)
-    seconds = 0 if found is None else _seconds({name: int(digits) for name, digits in found.groupdict("0").items()})
+    found, span = re.fullmatch(_LIMIT, text), re.fullmatch(_SPAN, text)
+    if span is not None:
+        seconds = int(span["number"]) * _SPAN_SECONDS[span["unit"]]
+    else:
+        seconds = 0 if found is None else _seconds({name: int(digits) for name, digits in found.groupdict("0").items()})
     if not 0 < seconds <= LONGEST_SECONDS:
         raise UsageError(
             f"{text!r} is no time limit",
-            hint="write minutes (90), MM:SS, HH:MM:SS or D-HH:MM:SS, more than nothing",
+            hint="write minutes (90), MM:SS, HH:MM:SS, D-HH:MM:SS or 2h, more than nothing",
         )
     return seconds
 
