@@ -73,8 +73,9 @@ test-v2: $(STAMP)
 	$(VM_RUN) -m 6144 -t 10000 -d $(VM_DISK) -- $(VM_ENV) VQ_TEST_DISK=/mnt/disk VQ_TEST_MACHINE=$(VM_MODULES) \
 	  $(VM_PYTEST) $(VM_PATHS) --durations=10 $(VM_TESTS)
 
-# The same, in a login session whose user may make no control group but has a systemd that does.
-SYSTEMD_PATHS ?= tests/integration/supervisor tests/integration/daemon tests/machines/user_scope.py
+# The same, in a login session whose user may make no control group but has a systemd that does. What is in no scope yet
+# comes first: the tests of supervisors and daemons move their whole process into one.
+SYSTEMD_PATHS ?= tests/machines/user_scope.py tests/integration/supervisor tests/integration/daemon
 
 test-systemd: $(STAMP)
 	$(VM_RUN) -m 4096 -t 7200 -- $(VM_ENV) tests/machines/systemd_box.sh \

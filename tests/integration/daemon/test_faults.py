@@ -147,7 +147,7 @@ def test_a_large_payload_keeps_nobody_else_waiting(
         with (tmp_path / "copying").open():
             make_workspace(*arguments, **options)
 
-    monkeypatch.setattr("vq.hosts.local.attempts.make_workspace", slow)
+    monkeypatch.setattr("vq.files.snapshots.make_workspace", slow)
     (large,) = plain.submit(["cat", "input"], payload_sha256=digest)
     (killed,) = plain.submit(["sleep", "600"])
     plain.running(killed)
