@@ -116,3 +116,19 @@ def test_peers_are_the_windows_of_all_jobs_of_a_profile() -> None:
     assert (len(recent.peers("small")), recent.peers("small").largest()) == (2, GIB // 2)
     assert len(recent.peers("big")) == 1
     assert [job for job, _ in recent.jobs()] == [(KEY, "small"), (KEY._replace(name="other"), "small"), (KEY, "big")]
+
+
+def test_a_job_is_put_back_to_what_was_known_of_it_also_where_that_is_nothing() -> None:
+    recent = Recent(3)
+    recent.put_back(KEY, "small", None)
+    assert recent.of(KEY, "small") is None
+    assert len(recent.peers("small")) == 0
+    before, job = read(run(memory_peak=5 * MIB))
+    recent.put_back(KEY, "small", job)
+    put_back = recent.of(KEY, "small")
+    assert put_back is not None
+    assert peaks(put_back) == peaks(job) == (1, 5 * MIB)
+    assert len(recent.peers("small")) == len(before.peers("small")) == 1
+    recent.put_back(KEY, "small", None)
+    assert recent.of(KEY, "small") is None
+    assert len(recent.peers("small")) == 0
