@@ -8,6 +8,7 @@ import os
 import click
 
 from vq.actions import daemon as actions
+from vq.cli.jobs import DRAINS
 from vq.cli.options import json_option
 from vq.cli.output import Output, note
 from vq.jobs.times import shown_moment
@@ -61,7 +62,7 @@ def status(as_json: bool) -> int:  # noqa: FBT001 - click passes flags so
         since = shown_moment(found["started_at"])
         Output().line(f"running: process {found['pid']}, version {found['version']}, since {since}")
         if actions.drains(_folder()):
-            note("the queue drains: nothing starts until vq daemon resume")
+            note(DRAINS)
     else:
         Output().line("not running")
     return 0 if found["running"] else 1

@@ -13,6 +13,8 @@ from vq.cli.output import Output, note, warn
 from vq.errors import VqError
 from vq.store.jobs import ACTIVE
 
+DRAINS = "the queue drains: nothing starts until vq daemon resume"
+
 
 def the_queue() -> AbstractContextManager[Place]:
     """The queue of this process's environment, open for as long as the block runs."""

@@ -13,7 +13,7 @@ import click
 
 from vq.actions.place import Place
 from vq.canonical import pretty_rows
-from vq.cli.jobs import the_queue
+from vq.cli.jobs import DRAINS, the_queue
 from vq.cli.options import json_option, quiet_option
 from vq.cli.output import Output, note
 from vq.errors import UsageError
@@ -78,7 +78,7 @@ def queue(watch: bool, as_json: bool, quiet: bool, **options: Any) -> None:  # n
         if not watch:
             _show(output, *_looked(place, options))
             if is_draining(place.store) and not (as_json or quiet):
-                note("the queue drains: nothing starts until vq daemon resume")
+                note(DRAINS)
             return
         if as_json or not sys.stdout.isatty():
             raise UsageError("--watch is for a terminal", hint="in a script: vq queue --json, or vq wait JOB…")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from vq.admission import plan
 from vq.admission.history import Key
-from vq.jobs.again import LONGEST_BACKOFF_MS
+from vq.jobs.again import backs_off
 from vq.jobs.ids import sequence_of
 from vq.jobs.reasons import Kind
 from vq.jobs.record import Job, Reserve, State
@@ -89,7 +89,7 @@ class Known:
                 continue
             at_ms = entry.not_before_ms
             # As `waits_for` has it: only what was asked for is waited for, whatever time it was when it was asked.
-            if at_ms <= now_ms and entry.retry_at_ms - now_ms <= LONGEST_BACKOFF_MS:
+            if at_ms <= now_ms and entry.retry_at_ms and backs_off(entry.retry_at_ms, now_ms):
                 at_ms = entry.retry_at_ms
             if at_ms > now_ms:
                 next_at_ms = at_ms if next_at_ms is None else min(next_at_ms, at_ms)

@@ -50,6 +50,14 @@ def backoff_ms(failures: int) -> int:
     return min(FIRST_BACKOFF_MS << doublings, LONGEST_BACKOFF_MS)
 
 
+def backs_off(retry_at_ms: int, now_ms: int) -> bool:
+    """Whether a retry at that moment is still waited for.
+
+    A clock that was set back holds up none: what seems further away than any back-off is not waited for.
+    """
+    return 0 < retry_at_ms - now_ms <= LONGEST_BACKOFF_MS
+
+
 def _pending(job: Job, work: Work, reason: Reason, eligible_at_ms: int) -> Job:
     """The job as it waits for its next attempt: nothing is reserved, and what the last one used stays to be seen."""
     life = replace(

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from vq.errors import VqError
-from vq.jobs.again import LONGEST_BACKOFF_MS, next_attempt, successor
+from vq.jobs.again import backs_off, next_attempt, successor
 from vq.jobs.effects import (
     Act,
     Effect,
@@ -89,8 +89,7 @@ def repairs(job: Job) -> tuple[Act, ...]:
 def waits_for(job: Job, now_ms: int) -> Reason | None:
     """What keeps a pending job from being started, whatever room there is; None where nothing does.
 
-    In the order of admission: held, not_before, dependency, retry. A clock that was set back holds up no retry: what
-    seems further away than any back-off is not waited for.
+    In the order of admission: held, not_before, dependency, retry.
     """
     life, reason, not_before_ms = job.life, job.life.reason, job.work.not_before_ms
     if life.held:
@@ -99,7 +98,7 @@ def waits_for(job: Job, now_ms: int) -> Reason | None:
         return Reason(kind=Kind.NOT_BEFORE, details={"at": not_before_ms})
     if life.waiting_for:
         return Reason(kind=Kind.DEPENDENCY, details={"job": life.waiting_for[0], "state": None})
-    if reason is not None and reason.kind is Kind.RETRY and 0 < reason.details["at"] - now_ms <= LONGEST_BACKOFF_MS:
+    if reason is not None and reason.kind is Kind.RETRY and backs_off(reason.details["at"], now_ms):
         return reason
     return None
 

@@ -38,11 +38,9 @@ def limit_seconds(text: str) -> int:
     The first number may be of any size, those behind it are below 24 hours or 60. Raises `UsageError`, also for a
     limit of nothing or of more than a hundred years.
     """
-    found, span = re.fullmatch(_LIMIT, text), re.fullmatch(_SPAN, text)
-    if span is not None:
-        seconds = int(span["number"]) * _SPAN_SECONDS[span["unit"]]
-    else:
-        seconds = 0 if found is None else _seconds({name: int(digits) for name, digits in found.groupdict("0").items()})
+    found, seconds = re.fullmatch(_LIMIT, text), _span_seconds(text) or 0
+    if found is not None:
+        seconds = _seconds({name: int(digits) for name, digits in found.groupdict("0").items()})
     if not 0 < seconds <= LONGEST_SECONDS:
         raise UsageError(
             f"{text!r} is no time limit",
@@ -64,11 +62,15 @@ def _seconds(part: dict[str, int]) -> int:
 
 def span_ms(text: str) -> int:
     """A span in milliseconds: a whole number and a unit, `10s`, `10m`, `2h`, `30d`; raises `UsageError`."""
-    found = re.fullmatch(_SPAN, text)
-    seconds = -1 if found is None else int(found["number"]) * _SPAN_SECONDS[found["unit"]]
-    if not 0 <= seconds <= LONGEST_SECONDS:
+    seconds = _span_seconds(text)
+    if seconds is None or seconds > LONGEST_SECONDS:
         raise UsageError(f"{text!r} is no span of time", hint="write a whole number and a unit: 10s, 10m, 2h or 30d")
     return seconds * SECOND_MS
+
+
+def _span_seconds(text: str) -> int | None:
+    found = re.fullmatch(_SPAN, text)
+    return None if found is None else int(found["number"]) * _SPAN_SECONDS[found["unit"]]
 
 
 def span_text(span_ms: int) -> str:
