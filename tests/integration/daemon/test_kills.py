@@ -124,7 +124,9 @@ def test_nothing_is_lost_and_nothing_happens_twice(tmp_path: Path, mode: str) ->
         burst = Burst(tmp_path, store, random.Random(SEED))  # noqa: S311 - to be had again by its seed
         for _ in range(KILLS):
             kill_at_a_random_moment(burst, mode)
-        with daemon(burst, mode) as (process, _):
+        with daemon(burst, mode) as (process, reader):
+            # A daemon that is not ready yet hears no signal, and all may have ended before.
+            assert select.select([reader], [], [], 30 * SLOWNESS)[0]
             for identifier in burst.codes:  # what would sleep on
                 if post(store, [identifier], KillRequested(at_ms=now_ms())).recorded:
                     burst.asked.add(identifier)
