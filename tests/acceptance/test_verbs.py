@@ -216,6 +216,57 @@ def test_the_queue_fits_80_columns_and_nothing_steers_the_terminal(queue: Queue)
     assert queue.run("queue", "--watch").returncode == 2
 
 
+def notes(queue: Queue) -> dict[str, str]:
+    """The last column of the queue by the ids."""
+    head, *lines = queue.ok("queue").splitlines()
+    return {line.split()[0]: line[head.index("NOTE") :] for line in lines}
+
+
+def test_the_queue_says_of_each_job_why_it_waits(live: Queue) -> None:
+    running = live.ok("submit", "--cpus", "2", "--mem-mb", "2048", "--reserve", "cap", *SLEEP).strip()
+    until(live, running, "state", value="RUNNING")
+    large = live.ok("submit", "--mem-mb", "3072", "--reserve", "cap", *SLEEP).strip()
+    cpus = live.ok("submit", "--mem-mb", "100", *SLEEP).strip()
+    array = live.ok("submit", "--mem-mb", "64", "--array", "3%1", *SLEEP).split()
+    after = live.ok("submit", "--depends-on", running, "--", "true").strip()
+    live.ok("submit", "--not-before", "2031-05-06T14:00", "--", "true")
+    held = live.ok("submit", *SLEEP).strip()
+    live.ok("pause", held)
+    until(live, held, "held", value=True)
+    expected = {
+        running: "",
+        large: "memory (needs 3 GiB)",
+        cpus: "CPUs (needs 1)",
+        array[0]: "CPUs (needs 1)",
+        array[1]: "array limit (1 at once)",
+        array[2]: "array limit (1 at once)",
+        after: f"after {running}",
+        "a8": "not before 05-06 14:00",
+        held: "held",
+    }
+    end = time.monotonic() + 30
+    while (found := notes(live)) != expected:
+        assert time.monotonic() < end, found
+    reasons = {job["id"]: job["reason"] for job in live.json("queue")["jobs"]}
+    assert reasons[large] == live.json("explain", large)["reason"]
+    assert reasons[array[2]] == live.json("explain", array[2])["reason"]
+    assert reasons[running] is None
+    live.ok("daemon", "drain")
+    assert notes(live) == {
+        **dict.fromkeys((large, cpus, *array), "drained"),
+        **{job: expected[job] for job in (running, after, "a8", held)},
+    }
+    live.ok("daemon", "resume")
+
+
+def test_a_queue_that_nobody_serves_says_so(queue: Queue) -> None:
+    queue.ok("submit", "--", "true")
+    queue.ok("submit", "--depends-on", "a1", "--", "true")
+    assert notes(queue) == {"a1": "no daemon", "a2": "after a1"}
+    assert "no daemon runs, so nothing starts: vq daemon start\n" in queue.run("queue").stderr
+    assert queue.json("queue")["jobs"][0]["reason"] is None
+
+
 def test_a_watched_queue_is_shown_again_and_again_until_an_interrupt(queue: Queue) -> None:
     queue.ok("submit", "--name", "watched", "--", "true")
     ours, theirs = os.openpty()
@@ -253,7 +304,7 @@ def test_a_watched_queue_shows_as_many_jobs_as_the_screen_has_lines_for(queue: Q
     assert lines[0].endswith("  0 running, 40 waiting  (Ctrl-C ends)")
     assert lines[1].startswith("ID ")
     assert lines[2].startswith("a1 ")
-    assert lines[-1] == "not shown: 33 PENDING"
+    assert lines[-2:] == ["not shown: 33 PENDING", "no daemon runs, so nothing starts: vq daemon start"]
 
 
 def test_a_kill_says_what_is_about_to_happen(live: Queue) -> None:

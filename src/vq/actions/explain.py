@@ -17,10 +17,11 @@ from vq.admission.host import Remembered
 from vq.admission.predictor import CpuPrediction, Prediction
 from vq.config.values import Config
 from vq.daemon.admission import rules_of
-from vq.daemon.known import place_of, running_job, waiting_job
+from vq.daemon.known import array_is_full, place_of, reason_of, running_job, waiting_job
 from vq.daemon.learning import predictor_of
 from vq.jobs.reasons import Kind, Reason
 from vq.jobs.record import Job, State
+from vq.jobs.waiting import waits_for
 from vq.store import jobs as stored
 from vq.store.history import rows_in_order
 from vq.store.settings import is_draining
@@ -74,7 +75,7 @@ def explain(place: Place, identifier: str, config: Config, now_ms: int) -> Expla
         reservation = plan.plan(look, predictor).reservations.get(identifier)
         memory, cpu = (None, None) if reservation is None else (reservation.memory, reservation.cpu)
         return Explained(job=job, reason=kept[identifier], ahead=ahead, prediction=_predicted(memory, cpu))
-    reason = kept[identifier] or _reason(explained.reason)
+    reason = kept[identifier] or reason_of(explained.reason)
     return Explained(job=job, reason=reason, ahead=ahead, prediction=_predicted(explained.memory, explained.cpu))
 
 
@@ -121,7 +122,7 @@ def _kept_back(place: Place, pending: Sequence[Job], running: Sequence[Job], now
     at_once: dict[str, int | None] = {}
     kept: dict[str, Reason | None] = {}
     for job in pending:
-        reason = _own_reason(job, now_ms)
+        reason = waits_for(job, now_ms)
         if reason is None and draining:
             reason = Reason(kind=Kind.DRAIN)
         if reason is None and job.work.array is not None:
@@ -131,22 +132,9 @@ def _kept_back(place: Place, pending: Sequence[Job], running: Sequence[Job], now
             most = at_once[group]
             started[group] += 1
             if most is not None and started[group] > most:
-                reason = Reason(kind=Kind.ARRAY, details={"group": group, "at_once": most})
+                reason = array_is_full(group, most)
         kept[job.id] = reason
     return kept
-
-
-def _own_reason(job: Job, now_ms: int) -> Reason | None:
-    life, not_before_ms = job.life, job.work.not_before_ms
-    if life.held:
-        return Reason(kind=Kind.HELD)
-    if not_before_ms is not None and not_before_ms > now_ms:
-        return Reason(kind=Kind.NOT_BEFORE, details={"at": not_before_ms})
-    if life.waiting_for:
-        return Reason(kind=Kind.DEPENDENCY, details={"job": life.waiting_for[0], "state": None})
-    if life.reason is not None and life.eligible_at_ms is not None and life.eligible_at_ms > now_ms:
-        return life.reason
-    return None
 
 
 def _in_look(reason: Reason | None) -> bool:
@@ -156,13 +144,6 @@ def _in_look(reason: Reason | None) -> bool:
 
 def _as_kept(reason: Reason | None) -> plan.Kept | None:
     return None if reason is None else plan.Held()
-
-
-def _reason(reason: plan.Reason) -> Reason:
-    details = {key: value for key, value in reason.as_data().items() if key != "kind"}
-    if "free" in details:
-        details["free"] = max(0, details["free"])
-    return Reason(kind=Kind(reason.kind), details=details)
 
 
 def _predicted(memory: Prediction | None, cpu: CpuPrediction | None) -> Predicted:

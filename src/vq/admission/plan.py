@@ -218,7 +218,21 @@ class Explanation:
 
 def plan(look: Look, predictor: Predictor) -> Plan:
     """What starts at `look`, and what everything that runs then reserves."""
+    return _plan(look, _sweep(look, predictor))
+
+
+def explain(look: Look, predictor: Predictor) -> dict[str, Explanation]:
+    """Why each job waits that does not start at `look`, by id and in order, as the look leaves it."""
+    return _explain(look, _sweep(look, predictor), len(look.waiting))
+
+
+def plan_and_explain(look: Look, predictor: Predictor, *, first: int) -> tuple[Plan, dict[str, Explanation]]:
+    """The plan, and why those of the `first` waiting jobs wait on that do not start by it."""
     swept = _sweep(look, predictor)
+    return _plan(look, swept), _explain(look, swept, first)
+
+
+def _plan(look: Look, swept: _Swept) -> Plan:
     remembered = Remembered()
     if swept.host is not None:
         waits = any(swept.board.verdict(line) is Verdict.HOST_MEMORY for line in swept.board.lines)
@@ -233,12 +247,10 @@ def plan(look: Look, predictor: Predictor) -> Plan:
     )
 
 
-def explain(look: Look, predictor: Predictor) -> dict[str, Explanation]:
-    """Why each job waits that does not start at `look`, by id and in order, as the look leaves it."""
-    swept = _sweep(look, predictor)
+def _explain(look: Look, swept: _Swept, first: int) -> dict[str, Explanation]:
     started = {job.order for job in swept.started}
     explained: dict[str, Explanation] = {}
-    for place, job in enumerate(look.waiting):
+    for place, job in enumerate(look.waiting[:first]):
         if place in started:
             continue
         kind = swept.board.kind(job.key, job.profile, job.memory_cap, job.cpu_cap, whole=job.whole)

@@ -14,6 +14,7 @@ from vq.errors import VqError
 from vq.store.jobs import ACTIVE
 
 DRAINS = "the queue drains: nothing starts until vq daemon resume"
+NOBODY = "no daemon runs, so nothing starts: vq daemon start"
 
 
 def the_queue() -> AbstractContextManager[Place]:

@@ -12,12 +12,14 @@ from typing import Any
 import click
 
 from vq.actions.place import Place
+from vq.actions.why import Waits, why_waiting
 from vq.canonical import pretty_rows
-from vq.cli.jobs import DRAINS, the_queue
+from vq.cli.jobs import DRAINS, NOBODY, the_queue
+from vq.cli.notes import note_of
 from vq.cli.options import json_option, quiet_option
 from vq.cli.output import Output, note
 from vq.errors import UsageError
-from vq.jobs.reasons import Kind
+from vq.jobs.reasons import reason_document
 from vq.jobs.record import State
 from vq.jobs.times import shown_seconds
 from vq.store import jobs as stored
@@ -30,18 +32,10 @@ _RIGHT = frozenset((3, 4, 5))
 _MIB = 2**20
 _MS = 1000
 _LOOK_SECONDS = 1.0
-_SHORT = {
-    Kind.DEPENDENCY: "{job} {state}",
-    Kind.EXEC: "cannot be run",
-    Kind.OUTGREW: "outgrew",
-    Kind.ENDING: "ending",
-    Kind.LOST: "{what} lost",
-    Kind.NOT_STARTED: "{error}",
-}
 _HOME_AND_CLEAR = "\033[H\033[J"
 _OWN_SCREEN, _USUAL_SCREEN = "\033[?1049h", "\033[?1049l"
 _LINES_BESIDE = 5
-"""What stands above and below the jobs: the line with the time, the headings, the jobs not shown, and the cursor."""
+"""What stands beside the jobs: the time, the headings, how many are not shown, that no daemon runs, and the cursor."""
 
 
 @click.command(
@@ -71,12 +65,13 @@ _LINES_BESIDE = 5
 def queue(watch: bool, as_json: bool, quiet: bool, **options: Any) -> None:  # noqa: FBT001 - click passes flags so
     """Show the jobs: those that run, the first 50 that wait, and those that ended in the last hour.
 
-    The rest is counted in the last line. What keeps one job waiting says `vq explain JOB`.
+    The rest is counted in the last line. NOTE says in a few words what a job waits for, or what became of it; with all
+    figures `vq explain JOB` says it.
     """
     output = Output(json=as_json, quiet=quiet)
     with the_queue() as place:
         if not watch:
-            _show(output, *_looked(place, options))
+            _show(output, place, *_looked(place, options))
             if is_draining(place.store) and not (as_json or quiet):
                 note(DRAINS)
             return
@@ -94,7 +89,7 @@ def _watch(output: Output, place: Place, options: Mapping[str, Any]) -> None:
             lines = shutil.get_terminal_size().lines - _LINES_BESIDE
             click.echo(_HOME_AND_CLEAR, nl=False)
             output.line(f"{datetime.now().astimezone():%H:%M:%S}  {_counted(counts)}  (Ctrl-C ends)")
-            _show(output, records[: max(1, lines)], counts)
+            _show(output, place, records[: max(1, lines)], counts)
             time.sleep(_LOOK_SECONDS)
     finally:
         click.echo(_USUAL_SCREEN, nl=False)
@@ -114,22 +109,32 @@ def _looked(place: Place, options: Mapping[str, Any]) -> tuple[Sequence[dict[str
     return looked.jobs, looked.counts
 
 
-def _show(output: Output, records: Sequence[dict[str, Any]], counts: Mapping[State, int]) -> None:
+def _show(output: Output, place: Place, records: Sequence[dict[str, Any]], counts: Mapping[State, int]) -> None:
+    now_ms = time.time_ns() // 1_000_000
     if output.json:
+        waits = why_waiting(place, records, now_ms)
         document = {"jobs": [], "counts": {state.value: jobs for state, jobs in counts.items()}}
-        output.document(pretty_rows(document, "jobs", iter(records)))
+        output.document(pretty_rows(document, "jobs", (_explained(record, waits) for record in records)))
     elif output.quiet:
         for record in records:
             output.line(record["id"])
     elif not counts:
         note("the queue is empty; vq submit -- COMMAND… puts a job into it")
     else:
-        now_ms = time.time_ns() // 1_000_000
+        waits = why_waiting(place, records, now_ms)
         if records:
-            output.listing(_HEADINGS, [_row(record, now_ms) for record in records], right=_RIGHT)
+            output.listing(_HEADINGS, [_row(record, waits, now_ms) for record in records], right=_RIGHT)
         rest = ", ".join(_rest(records, counts))
         if rest:
             output.line(f"not shown: {rest}")
+        if not waits.is_served:
+            note(NOBODY)
+
+
+def _explained(record: dict[str, Any], waits: Waits) -> dict[str, Any]:
+    """A record with why it waits."""
+    reason = waits.reasons.get(record["id"])
+    return record if reason is None else {**record, "reason": reason_document(reason)}
 
 
 def _rest(records: Sequence[dict[str, Any]], counts: Mapping[State, int]) -> Iterator[str]:
@@ -142,7 +147,7 @@ def _rest(records: Sequence[dict[str, Any]], counts: Mapping[State, int]) -> Ite
             yield f"{hidden:,} {state.value}"
 
 
-def _row(record: dict[str, Any], now_ms: int) -> tuple[str, ...]:
+def _row(record: dict[str, Any], waits: Waits, now_ms: int) -> tuple[str, ...]:
     return (
         record["id"],
         record["state"],
@@ -150,7 +155,7 @@ def _row(record: dict[str, Any], now_ms: int) -> tuple[str, ...]:
         str(record["cpus"]),
         human_bytes(record["mem_mb"] * _MIB),
         _time(record, now_ms),
-        _note(record),
+        note_of(record, waits),
     )
 
 
@@ -160,44 +165,3 @@ def _time(record: dict[str, Any], now_ms: int) -> str:
     if started is None or (finished is None and State(record["state"]).ended):
         return "-"
     return shown_seconds(max(0, (finished or now_ms) - started) // _MS)
-
-
-def _note(record: dict[str, Any]) -> str:
-    """What the state does not say, in a few words; `vq status` and `vq explain` have whole sentences."""
-    state, reason = State(record["state"]), record["reason"]
-    if state is State.PENDING:
-        return _waits(record)
-    if state is State.RUNNING and record["paused"]:
-        return "paused"
-    if reason is not None:
-        return _short(reason)
-    return f"exit code {record['exit_code']}" if state is State.FAILED else ""
-
-
-def _waits(record: dict[str, Any]) -> str:
-    if record["held"]:
-        return "held"
-    if record["waiting_for"]:
-        return f"after {', '.join(record['waiting_for'])}"
-    if record["reason"] is not None:
-        return _short(record["reason"])
-    if record["not_before"] is not None:
-        return f"from {_clock(record['not_before'])}"
-    return ""
-
-
-def _short(reason: dict[str, Any]) -> str:
-    """A reason of the life of a job in a few words; nothing where the state says as much."""
-    kind = Kind(reason["kind"])
-    if kind is Kind.RETRY:
-        return f"again {_clock(reason['at'])}"
-    if kind is Kind.OOM:
-        return "its own limit" if reason["limit_fired"] == "job" else "the host's limit"
-    return _SHORT.get(kind, "").format(**reason)
-
-
-def _clock(at_ms: int) -> str:
-    """A moment in the time of this host: of today only the hour."""
-    moment = datetime.fromtimestamp(at_ms / _MS).astimezone()
-    today = datetime.now().astimezone().date()
-    return f"{moment:%H:%M:%S}" if moment.date() == today else f"{moment:%m-%d %H:%M}"

@@ -7,18 +7,18 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from vq.admission.host import HostMemory, Remembered
-from vq.admission.plan import Look, Reservation, plan
+from vq.admission.plan import Look, Reservation, plan, plan_and_explain
 from vq.admission.predictor import Prediction
 from vq.admission.rules import CpuAdmission, Policy, Rules
 from vq.config.values import Config
 from vq.daemon.experience import Experience
 from vq.daemon.guard import ALERT_PERCENT, Idleness, fills, is_close, least_reserved, outgrown, past
-from vq.daemon.known import Due, Known, is_whole, key_of, running_job
+from vq.daemon.known import Due, JobKind, Known, is_whole, key_of, kind_of, reason_of, running_job
 from vq.hosts.local.attempts import Attempts
 from vq.hosts.local.machine import Machine
 from vq.jobs.events import Ended, Started, Stopping
 from vq.jobs.history_row import HistoryRow
-from vq.jobs.reasons import StopCause
+from vq.jobs.reasons import Reason, StopCause
 from vq.jobs.record import CPU_MILLICORES, Job, Limit
 from vq.store.advancing import Happened
 
@@ -63,6 +63,8 @@ class Admission:
         self._idleness = Idleness(config.host.starved_after_ms)
         self.is_close = False
         """Whether so much of the budget is in use that it is looked at often."""
+        self.explained: Mapping[JobKind, Reason] = {}
+        """What the last look found to keep the first jobs that wait on, by what it took them for."""
 
     def learn(self, rows: tuple[HistoryRow, ...]) -> None:
         """Know runs that have just ended."""
@@ -72,8 +74,11 @@ class Admission:
         """Whether the history had to be read anew, and was."""
         return self._experience.catch_up()
 
-    def starts(self, known: Known, due: Due, now_ms: int, boot_id: str) -> list[tuple[str, Started]]:
-        """The jobs to start now, in order, each with what it reserves."""
+    def starts(
+        self, known: Known, due: Due, now_ms: int, boot_id: str, *, explain: int = 0
+    ) -> list[tuple[str, Started]]:
+        """The jobs to start now, in order, each with what it reserves; `explain` so many of those due."""
+        self.explained = {}
         if not due.waiting:
             return []
         readings = self.readings(known)
@@ -84,8 +89,11 @@ class Admission:
             running=tuple(running_job(job, readings.uses) for job in known.running.values()),
             host=(readings.memory, self._remembered),
         )
-        decided = plan(look, self._experience.predictor)
+        decided, explained = plan_and_explain(look, self._experience.predictor, first=explain)
         self._remembered = decided.remembered
+        self.explained = {
+            kind_of(one): reason_of(explained[one.id].reason) for one in due.waiting if one.id in explained
+        }
         return [
             (identifier, self._started(known.jobs[identifier], decided.reservations[identifier], now_ms, boot_id))
             for identifier in decided.starts

@@ -8,31 +8,37 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import islice
 
 from vq.admission import plan
 from vq.admission.history import Key
-from vq.jobs.again import backs_off
+from vq.daemon.told import MOST_TOLD
 from vq.jobs.ids import sequence_of
-from vq.jobs.reasons import Kind
+from vq.jobs.reasons import Kind, Reason
 from vq.jobs.record import Job, Reserve, State
+from vq.jobs.waiting import backs_off
 
 MOST_OF_A_KIND = 16
 """So many jobs that nothing tells apart stand in one look: the first of them that does not fit speaks for the rest."""
 
 Place = tuple[int, int, int]
+JobKind = tuple[Key, str, int, int, bool]
+"""What a look tells jobs apart by: key, profile, both limits, and whether the whole memory limit is reserved."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Due:
     """Jobs that may start, in order, as admission sees them; and when the next one may (ms, None: open).
 
-    `is_cut` says that more of a kind wait than stand here.
+    `is_cut` says that more of a kind wait than stand here; `in_full_arrays` are the first of those whose array runs as
+    many as it may.
     """
 
     waiting: tuple[plan.Waiting, ...]
     next_at_ms: int | None
     is_cut: bool
+    in_full_arrays: Mapping[str, Reason] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +49,7 @@ class _Entry:
     not_before_ms: int
     retry_at_ms: int
     group: str | None
-    kind: tuple[Key, str, int, int, bool]
+    kind: JobKind
     waiting: plan.Waiting
 
 
@@ -79,7 +85,8 @@ class Known:
     def due(self, now_ms: int) -> Due:
         """The jobs that nothing of their own keeps from starting now."""
         running = Counter(job.work.array.group for job in self.running.values() if job.work.array is not None)
-        kinds: Counter[tuple[Key, str, int, int, bool]] = Counter()
+        kinds: Counter[JobKind] = Counter()
+        full: dict[str, Reason] = {}
         waiting: list[plan.Waiting] = []
         next_at_ms: int | None = None
         is_cut = False
@@ -98,7 +105,19 @@ class Known:
             elif self._admits(entry.group, running):
                 kinds[entry.kind] += 1
                 waiting.append(entry.waiting)
-        return Due(waiting=tuple(waiting), next_at_ms=next_at_ms, is_cut=is_cut)
+            elif entry.group is not None and len(full) < MOST_TOLD:
+                full[entry.waiting.id] = array_is_full(entry.group, self.at_once[entry.group] or 0)
+        return Due(waiting=tuple(waiting), next_at_ms=next_at_ms, is_cut=is_cut, in_full_arrays=full)
+
+    def reasons(self, due: Due, explained: Mapping[JobKind, Reason], most: int) -> dict[str, Reason]:
+        """Why the first `most` waiting jobs wait that are open to a start, where a look has said it of their kind."""
+        found: dict[str, Reason] = {}
+        for place in islice(self._order, most):
+            entry = self._entries[place]
+            reason = due.in_full_arrays.get(entry.waiting.id, explained.get(entry.kind))
+            if entry.is_open and reason is not None:
+                found[entry.waiting.id] = reason
+        return found
 
     def _admits(self, group: str | None, running: Counter[str]) -> bool:
         """Whether an array lets one more of it run, which is counted then."""
@@ -153,6 +172,24 @@ def running_job(job: Job, uses: Mapping[str, int | None]) -> plan.Running:
     )
 
 
+def kind_of(waiting: plan.Waiting) -> JobKind:
+    """What a look takes a waiting job for."""
+    return waiting.key, waiting.profile, waiting.memory_cap, waiting.cpu_cap, waiting.whole
+
+
+def array_is_full(group: str, at_once: int) -> Reason:
+    """That an array runs as many of its jobs as it may."""
+    return Reason(kind=Kind.ARRAY, details={"group": group, "at_once": at_once})
+
+
+def reason_of(found: plan.Reason) -> Reason:
+    """What admission found to keep a job, as the record of a job has it."""
+    details = {key: value for key, value in found.as_data().items() if key != "kind"}
+    if "free" in details:
+        details["free"] = max(0, details["free"])
+    return Reason(kind=Kind(found.kind), details=details)
+
+
 def _entry(job: Job) -> _Entry:
     waiting, reason = waiting_job(job), job.life.reason
     return _Entry(
@@ -160,6 +197,6 @@ def _entry(job: Job) -> _Entry:
         not_before_ms=job.work.not_before_ms or 0,
         retry_at_ms=reason.details["at"] if reason is not None and reason.kind is Kind.RETRY else 0,
         group=None if job.work.array is None else job.work.array.group,
-        kind=(waiting.key, waiting.profile, waiting.memory_cap, waiting.cpu_cap, waiting.whole),
+        kind=kind_of(waiting),
         waiting=waiting,
     )

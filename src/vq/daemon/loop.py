@@ -17,12 +17,13 @@ from vq.daemon.admission import Admission
 from vq.daemon.hooks import Hooks
 from vq.daemon.known import Known
 from vq.daemon.mailbox import Mailbox
+from vq.daemon.told import MOST_TOLD, Told
 from vq.daemon.watch import Watch
 from vq.hosts.local.attempts import Attempts, Enforcement
 from vq.hosts.local.launching import Launcher
 from vq.hosts.local.machine import Machine
 from vq.jobs.effects import Act, RunEndHook, StartAttempt
-from vq.jobs.events import Event
+from vq.jobs.events import Event, Started
 from vq.jobs.history_row import HistoryRow
 from vq.jobs.lifecycle import repairs
 from vq.jobs.record import Job
@@ -55,6 +56,7 @@ class Parts:
     admission: Admission
     hooks: Hooks
     mailbox: Mailbox
+    told: Told
     boot_id: str
 
 
@@ -188,7 +190,12 @@ class Daemon:
         parts = self._parts
         due = parts.known.due(now_ms)
         self._next_due_ms = due.next_at_ms
-        starts = [] if self._draining else parts.admission.starts(parts.known, due, now_ms, parts.boot_id)
+        explain = MOST_TOLD if parts.told.is_due() else 0
+        starts: list[tuple[str, Started]] = []
+        if not self._draining:
+            starts = parts.admission.starts(parts.known, due, now_ms, parts.boot_id, explain=explain)
+            if explain:
+                parts.told.tell(parts.known.reasons(due, parts.admission.explained, MOST_TOLD), now_ms)
         self._look = due.is_cut and bool(starts)
         return starts
 

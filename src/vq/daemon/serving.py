@@ -20,6 +20,7 @@ from vq.daemon.known import Known
 from vq.daemon.loop import Daemon, Parts
 from vq.daemon.mailbox import Mailbox
 from vq.daemon.presence import announce, take_lock
+from vq.daemon.told import Told
 from vq.daemon.watch import Watch
 from vq.errors import VqError
 from vq.files.fifo import tell
@@ -95,6 +96,8 @@ def opened(state_folder: str, store: Store, config: Config, clock_ms: Callable[[
         stack.callback(launcher.close)
         preparing = Preparing(lambda: wake(state_folder))
         stack.callback(preparing.close)
+        told = Told(state_folder)
+        stack.callback(told.close)
         hooks = Hooks(config.on_end, hooks_due(store) if config.on_end else ())
         stack.callback(hooks.close)
         attempts, known, boot_id = Attempts(state_folder, machine.enforcement.parent), Known(), processes.boot_id()
@@ -110,6 +113,7 @@ def opened(state_folder: str, store: Store, config: Config, clock_ms: Callable[[
             admission=Admission(config, Experience(config, store), machine, attempts),
             hooks=hooks,
             mailbox=mailbox,
+            told=told,
             boot_id=boot_id,
         )
         yield Daemon(parts, clock_ms)

@@ -13,9 +13,7 @@ from vq.jobs.events import Ended
 from vq.jobs.outcome import Outcome
 from vq.jobs.reasons import Kind, Reason
 from vq.jobs.record import Job, Limit, MemorySource, Reserve, State, Work, new_job
-
-FIRST_BACKOFF_MS = 10_000
-LONGEST_BACKOFF_MS = 600_000
+from vq.jobs.waiting import backoff_ms
 
 
 def next_attempt(job: Job, how: Outcome, event: Ended) -> Job | None:
@@ -42,20 +40,6 @@ def next_attempt(job: Job, how: Outcome, event: Ended) -> Job | None:
 def _waiting(job: Job, work: Work, cause: str, eligible_at_ms: int) -> Job:
     details = {"attempt": job.life.attempt, "cause": cause, "at": eligible_at_ms}
     return _pending(job, work, Reason(kind=Kind.RETRY, details=details), eligible_at_ms)
-
-
-def backoff_ms(failures: int) -> int:
-    """How long a job waits after its n-th plain failure: min(10·2^(n−1), 600) s."""
-    doublings = min(failures - 1, LONGEST_BACKOFF_MS.bit_length())
-    return min(FIRST_BACKOFF_MS << doublings, LONGEST_BACKOFF_MS)
-
-
-def backs_off(retry_at_ms: int, now_ms: int) -> bool:
-    """Whether a retry at that moment is still waited for.
-
-    A clock that was set back holds up none: what seems further away than any back-off is not waited for.
-    """
-    return 0 < retry_at_ms - now_ms <= LONGEST_BACKOFF_MS
 
 
 def _pending(job: Job, work: Work, reason: Reason, eligible_at_ms: int) -> Job:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from vq.errors import VqError
-from vq.jobs.again import backs_off, next_attempt, successor
+from vq.jobs.again import next_attempt, successor
 from vq.jobs.effects import (
     Act,
     Effect,
@@ -55,6 +55,7 @@ from vq.jobs.record import (
     State,
     WallSource,
 )
+from vq.jobs.waiting import waits_for
 
 Advanced = tuple[Job, tuple[Effect, ...]]
 
@@ -84,23 +85,6 @@ def repairs(job: Job) -> tuple[Act, ...]:
     elif life.paused:
         acts.append(FreezeAttempt(job=job.id, attempt=life.attempt))
     return tuple(acts)
-
-
-def waits_for(job: Job, now_ms: int) -> Reason | None:
-    """What keeps a pending job from being started, whatever room there is; None where nothing does.
-
-    In the order of admission: held, not_before, dependency, retry.
-    """
-    life, reason, not_before_ms = job.life, job.life.reason, job.work.not_before_ms
-    if life.held:
-        return Reason(kind=Kind.HELD)
-    if not_before_ms is not None and not_before_ms > now_ms:
-        return Reason(kind=Kind.NOT_BEFORE, details={"at": not_before_ms})
-    if life.waiting_for:
-        return Reason(kind=Kind.DEPENDENCY, details={"job": life.waiting_for[0], "state": None})
-    if reason is not None and reason.kind is Kind.RETRY and backs_off(reason.details["at"], now_ms):
-        return reason
-    return None
 
 
 def dependency_event(job: Job, on: str, state: State, at_ms: int) -> DependencyMet | DependencyFailed:

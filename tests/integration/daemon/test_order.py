@@ -9,7 +9,9 @@ import pytest
 
 from daemons import Queue, python
 from vq.daemon.serving import now_ms
+from vq.daemon.told import HOLDS_MS, PERIOD_SECONDS, told
 from vq.jobs.events import Edited, KillRequested, Paused, Resumed
+from vq.jobs.reasons import Kind
 from vq.jobs.record import Dependency, Need, Reserve, State
 from vq.store.jobs import hooks_due
 from vq.store.requests import MOST_AT_ONCE
@@ -176,9 +178,9 @@ def test_measured_admission_reserves_what_runs_before_used(plain: Queue) -> None
         plain.end(identifier)
     assert plain.job(identifier).life.basis == {"kind": "cap"}
     (predicted,) = plain.submit(["true"], mem_mb=900)
-    (whole,) = plain.submit(["true"], mem_mb=900, reserve=Reserve.CAP)
     life = plain.end(predicted).life
     assert (life.reserved_bytes, life.basis) == (256 << 20, {"kind": "job", "runs": 3})
+    (whole,) = plain.submit(["true"], mem_mb=900, reserve=Reserve.CAP)
     assert plain.end(whole).life.reserved_bytes == 900 << 20
     # A daemon that starts anew has learned the same.
     plain.stop()
@@ -216,3 +218,24 @@ def test_a_hook_that_was_due_when_the_daemon_was_killed_is_run_by_the_next(plain
     assert hooks_due(plain.store) == [identifier]
     plain.text = f'[hooks]\non_end = ["touch", "{tmp_path}/told"]\n'
     plain.until((tmp_path / "told").exists, "the next daemon runs it")
+
+
+def test_the_daemon_tells_why_jobs_wait_as_long_as_any_does(plain: Queue) -> None:
+    plain.text = "[host]\ncpus = 1\n"
+    (first,) = plain.submit(SLEEP)
+    plain.running(first)
+    (second,) = plain.submit(SLEEP)
+    reason = plain.until(lambda: told(plain.folder, now_ms()).get(second), "it says why")
+    assert (reason.kind, reason.details) == (Kind.CPU, {"needs": 1000, "free": 0})
+    assert told(plain.folder, now_ms() + 2 * HOLDS_MS) == {}
+    plain.ask(second, KillRequested(at_ms=now_ms()))
+    plain.until(lambda: not told(plain.folder, now_ms()), "nothing waits", PERIOD_SECONDS * 5)
+    file = Path(plain.folder) / "waits.json"
+    before = file.read_bytes()
+    plain.until(plain.daemon._parts.told.is_due, "it could say so again")  # noqa: SLF001
+    plain.daemon.turn(PERIOD_SECONDS)
+    assert file.read_bytes() == before
+    file.write_text("{")
+    assert told(plain.folder, now_ms()) == {}
+    plain.stop()
+    assert not file.exists()

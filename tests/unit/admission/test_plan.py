@@ -28,6 +28,7 @@ from vq.admission.plan import (
     Waiting,
     explain,
     plan,
+    plan_and_explain,
 )
 from vq.admission.predictor import AtCap, OwnLargest, OwnRuns, ProfileRuns, Unmeasured
 from vq.admission.rules import Rules
@@ -326,3 +327,14 @@ def test_a_job_that_is_to_have_its_whole_limit_reserves_it_whatever_is_predicted
     assert decided.starts == ("x",)
     assert decided.reservations["r"].memory == Prediction(3 * GIB, AtCap())
     assert why(seen, *rows) == {"w": NoMemory(needs=3 * GIB, free=768 * MIB)}
+
+
+def test_a_decision_is_the_plan_with_why_the_first_wait_on() -> None:
+    jobs = [waiting(f"a{place}", memory_cap=3 * GIB) for place in range(4)]
+    seen = look(CAPS, *jobs)
+    decided, explained = plan_and_explain(seen, predictor(), first=3)
+    assert decided == plan(seen, predictor())
+    assert decided.starts == ("a0",)
+    everything = explain(seen, predictor())
+    assert list(everything) == ["a1", "a2", "a3"]
+    assert explained == {id_: everything[id_] for id_ in ("a1", "a2")}

@@ -6,10 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from made_jobs import NOW, job, started
-from vq.daemon.known import MOST_OF_A_KIND, Known
+from vq.daemon.known import MOST_OF_A_KIND, Known, array_is_full, kind_of, waiting_job
 from vq.jobs.events import KillRequested, Paused, Resumed
 from vq.jobs.ids import job_id
 from vq.jobs.lifecycle import advance
+from vq.jobs.reasons import Kind, Reason
 from vq.jobs.record import Array, Job, Reserve
 
 
@@ -78,3 +79,19 @@ def test_an_ended_job_is_forgotten_and_a_changed_one_takes_its_new_place() -> No
     killed, _ = advance(second, KillRequested(at_ms=NOW))
     made.put(killed)
     assert list(made.jobs) == ["a1"]
+
+
+def test_what_a_look_says_of_a_kind_is_said_of_the_first_jobs_in_order() -> None:
+    twins = [job(job_id(place)) for place in range(1, MOST_OF_A_KIND + 4)]
+    held, _ = advance(job("b90"), Paused(at_ms=NOW))
+    members = [job(f"b{place + 91}", name="m", array=Array(group="b91", index=place, total=3)) for place in range(3)]
+    made = known(*twins, held, *members)
+    made.at_once["b91"] = 1
+    look = made.due(NOW)
+    memory = Reason(kind=Kind.MEMORY, details={"needs": 2, "free": 1})
+    found = made.reasons(look, {kind_of(waiting_job(twins[0])): memory}, 99)
+    assert found == {
+        **{twin.id: memory for twin in twins},
+        **dict.fromkeys(("b92", "b93"), array_is_full("b91", 1)),
+    }
+    assert list(made.reasons(look, {kind_of(waiting_job(twins[0])): memory}, 2)) == ["a1", "a2"]

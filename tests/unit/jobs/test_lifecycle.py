@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from made_jobs import MIB, NOW, OTHER, ended, job, started
-from vq.jobs.again import backoff_ms
 from vq.jobs.effects import (
     FreezeAttempt,
     RunEndHook,
@@ -33,9 +32,10 @@ from vq.jobs.events import (
     Stopping,
 )
 from vq.jobs.history_row import HistoryRow
-from vq.jobs.lifecycle import TransitionError, advance, repairs, waits_for
+from vq.jobs.lifecycle import TransitionError, advance, repairs
 from vq.jobs.reasons import Kind, StopCause
 from vq.jobs.record import Dependency, Job, Limit, MemorySource, Need, Reserve, State, WallSource
+from vq.jobs.waiting import backoff_ms, waits_for
 
 SECOND = 1000
 

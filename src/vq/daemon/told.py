@@ -1,0 +1,69 @@
+"""What the daemon's last look found to keep the first waiting jobs from starting, told to commands in a small file.
+
+To work that out takes the whole history, which the daemon knows and a command would have to read. It is written at most
+once a second, only while jobs wait, and holds for a few seconds: nothing depends on it, so it is not forced to disk.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from vq.errors import BadDataError
+from vq.files.documents import KIB, FileError, read_file
+from vq.jobs.reasons import Reason, read_reason, reason_document
+
+MOST_TOLD = 50
+"""Of so many jobs, the first in order: as many as `vq queue` shows."""
+
+PERIOD_SECONDS = 1.0
+HOLDS_MS = 5_000
+
+_NAME = "waits.json"
+_MOST_BYTES = 256 * KIB
+
+
+class Told:
+    """The file of one daemon."""
+
+    def __init__(self, state_folder: str) -> None:
+        self._folder = state_folder
+        self._next = 0.0
+        self._is_empty = False
+
+    def is_due(self) -> bool:
+        """Whether it is time to write it again."""
+        return time.monotonic() >= self._next
+
+    def tell(self, reasons: Mapping[str, Reason], now_ms: int) -> None:
+        """Write why jobs wait, by their ids; where that fails, as on a full disk, nobody is told."""
+        if not reasons and self._is_empty:
+            return
+        self._next, self._is_empty = time.monotonic() + PERIOD_SECONDS, not reasons
+        document = {"at_ms": now_ms, "reasons": {job: reason_document(reason) for job, reason in reasons.items()}}
+        staged = f"{self._folder}/.{_NAME}"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
+        with suppress(OSError):
+            with open(os.open(staged, flags, 0o600), "w", encoding="utf-8") as file:
+                json.dump(document, file)
+            os.rename(staged, f"{self._folder}/{_NAME}")
+
+    def close(self) -> None:
+        """Tell nothing any more."""
+        with suppress(OSError):
+            os.unlink(f"{self._folder}/{_NAME}")
+
+
+def told(state_folder: str, now_ms: int) -> dict[str, Reason]:
+    """Why jobs wait, by their ids, as a daemon said it a moment ago; nothing where none did."""
+    try:
+        document: Any = json.loads(read_file(f"{state_folder}/{_NAME}", _MOST_BYTES))
+        if abs(now_ms - document["at_ms"]) > HOLDS_MS:
+            return {}
+        return {job: read_reason(reason) for job, reason in document["reasons"].items()}
+    except (FileError, BadDataError, ValueError, KeyError, TypeError, AttributeError):
+        return {}
