@@ -18,6 +18,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from vq.jobs.events import Ended, Event, Result, Started
+from vq.jobs.ids import sequence_of
 from vq.jobs.record import Identity, Job, MemorySource, Reserve, Work, new_job
 from vq.store.advancing import advance_jobs
 from vq.store.connection import FILE, Store, open_store
@@ -90,9 +91,10 @@ def submissions(count: int) -> list[Submission]:
 
 
 def lived(identifier: str) -> list[tuple[str, Event]]:
-    """The start and the end of a job's only attempt."""
+    """The start and the end of a job's only attempt; one job a hundredth of a second after the other."""
+    at_ms = NOW + 10 * sequence_of(identifier)
     started = Started(
-        at_ms=NOW,
+        at_ms=at_ms,
         boot_id="boot",
         reserved_bytes=256 * MIB,
         basis={"kind": "job", "runs": 12},
@@ -103,7 +105,7 @@ def lived(identifier: str) -> list[tuple[str, Event]]:
         stdout_path=f"/state/logs/{identifier}.1.out",
         stderr_path=f"/state/logs/{identifier}.1.err",
     )
-    ended = Ended(at_ms=NOW + 12_500, attempt=1, result=Result(exit_code=0, usage=USAGE))
+    ended = Ended(at_ms=at_ms + 12_500, attempt=1, result=Result(exit_code=0, usage=USAGE))
     return [(identifier, started), (identifier, ended)]
 
 

@@ -162,3 +162,49 @@ def test_an_overrun_counts_for_seven_days() -> None:
     known.read([run(finished_at=1500, memory_peak=600 * MIB, reserved=512 * MIB)])
     for now, basis in [(7 * DAY + 1499, Overran(7 * DAY // 1000 + 1)), (7 * DAY + 1500, AtCap())]:
         assert known.predict(KEY, "small", GIB, now=now, copies=Copies.ALONE).basis == basis
+
+
+KINDS: dict[str, dict[str, object]] = {
+    "clean": {},
+    "failed": {"succeeded": False},
+    "past its reservation": {"reserved": 50 * MIB, "memory_peak": 70 * MIB},
+    "far past it": {"reserved": 50 * MIB, "memory_peak": 400 * MIB},
+    "stopped past it": {"reserved": 50 * MIB, "memory_peak": 300 * MIB, "cancelled": True, "succeeded": False},
+    "at its limit": {"own_cap": True, "hit_cap": True, "oom_killed": True, "succeeded": False, "memory_peak": GIB},
+    "stopped": {"cancelled": True, "succeeded": False},
+    "of page cache": {"page_cache": True},
+}
+PACES = st.sampled_from([0, 0, 1, HOUR, HOUR, 12 * HOUR])
+
+
+@settings(UNHURRIED, max_examples=400)
+@given(
+    st.lists(st.tuples(st.sampled_from([*["clean"] * 12, *KINDS]), PACES), min_size=25, max_size=60),
+    st.integers(21, 40),
+    st.sampled_from([0, HOUR, 3 * DAY, 8 * DAY]),
+)
+def test_the_last_runs_say_what_all_do_or_that_they_do_not(
+    lived: list[tuple[str, int]], last: int, later_ms: int
+) -> None:
+    at_ms, rows = HOUR, []
+    for kind, pace_ms in lived:
+        at_ms += pace_ms
+        rows.append(run(finished_at=at_ms, **KINDS[kind]))
+    rows, now = in_order(rows), at_ms + later_ms
+    whole, few = predictor(), predictor()
+    for row in rows:
+        whole.learn(row)
+    if not few.recall(KEY, "small", rows[-last:], now=now, is_all=last >= len(rows)):
+        assert not list(few.known())
+        assert few.recall(KEY, "small", rows, now=now, is_all=True)
+    for copies in Copies:
+        assert few.predict(KEY, "small", GIB, now=now, copies=copies) == whole.predict(
+            KEY, "small", GIB, now=now, copies=copies
+        )
+    assert few.needs_peers(KEY, "small") == whole.needs_peers(KEY, "small")
+
+
+def test_of_a_job_that_runs_well_the_last_runs_are_enough() -> None:
+    rows = [run(finished_at=hour * HOUR) for hour in range(1, 100)]
+    assert predictor().recall(KEY, "small", rows[-RECENT_RUNS - 1 :], now=99 * HOUR, is_all=False)
+    assert not predictor().recall(KEY, "small", rows[-RECENT_RUNS:], now=99 * HOUR, is_all=False)

@@ -12,18 +12,17 @@ from typing import Any
 
 from vq.actions.looking import host_beside, in_start_order, running_jobs, uses_of
 from vq.actions.place import Place
+from vq.actions.remembering import Remembering
 from vq.admission import plan
 from vq.admission.host import Remembered
 from vq.admission.predictor import CpuPrediction, Prediction
 from vq.config.values import Config
 from vq.daemon.admission import rules_of
 from vq.daemon.known import array_is_full, place_of, reason_of, running_job, waiting_job
-from vq.daemon.learning import predictor_of
 from vq.jobs.reasons import Kind, Reason
 from vq.jobs.record import Job, State
 from vq.jobs.waiting import waits_for
 from vq.store import jobs as stored
-from vq.store.history import rows_in_order
 from vq.store.settings import is_draining
 
 
@@ -68,7 +67,7 @@ def explain(place: Place, identifier: str, config: Config, now_ms: int) -> Expla
         running=tuple(running_job(other, uses) for other in running),
         host=(host_beside(uses), Remembered()),
     )
-    predictor = predictor_of(config, rows_in_order(place.store))
+    predictor = Remembering(config, place.store, now_ms)
     explained = plan.explain(look, predictor).get(identifier)
     ahead = next(number for number, other in enumerate(pending) if other.id == identifier)
     if explained is None:
@@ -88,7 +87,7 @@ def reservations(place: Place, running: Sequence[Job], config: Config, now_ms: i
         waiting=(),
         running=tuple(running_job(job, uses) for job in running),
     )
-    return dict(plan.plan(look, predictor_of(config, rows_in_order(place.store))).reservations)
+    return dict(plan.plan(look, Remembering(config, place.store, now_ms)).reservations)
 
 
 def _reserved_now(place: Place, job: Job, config: Config, now_ms: int) -> Predicted:

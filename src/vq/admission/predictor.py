@@ -24,7 +24,7 @@ of the predictor that fix their order.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, ClassVar, Literal
@@ -217,6 +217,28 @@ class Predictor:
         job = self._recent.apart() if before is None else before
         job.read(run, self._cap(run))
         return job
+
+    def recall(self, key: Key, profile: str, runs: Sequence[Run], *, now: int, is_all: bool) -> bool:
+        """Learn the memory of the last runs of a job, in order, of which nothing was learned.
+
+        False, and nothing is learned, where runs before them could change what is predicted at `now`; with `is_all`
+        there are none.
+        """
+        if is_all:
+            for run in runs:
+                self.learn(run)
+            return True
+        return self._recent.recall(key, profile, [(run, self._cap(run)) for run in runs], now, UNPREDICTABLE_FOR)
+
+    def needs_peers(self, key: Key, profile: str) -> bool:
+        """Whether the memory of a job may go by what other jobs of its profile used."""
+        job = self._recent.of(key, profile)
+        return job is None or len(job.peaks) < self._min_jobs
+
+    def needs_cpu_peers(self, key: Key, profile: str) -> bool:
+        """Whether the CPU of a job goes by what other jobs of its profile used, or may."""
+        job = self._cpu.get((key, profile))
+        return job is None or len(job.averages) < self._min_jobs
 
     def put_back(self, key: Key, profile: str, before: JobRuns | None) -> None:
         """Know of the memory of a job what was known `before`, learned apart; None: nothing."""

@@ -21,7 +21,7 @@ Nothing is kept that the rows do not say, so reading the same rows again, after 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import inf
 from typing import NamedTuple
 
@@ -93,6 +93,20 @@ class JobRuns:
             self._remember(Overrun(run.finish, run.memory_peak))
         if verdict.meets or not run.cancelled:
             self._push(run, verdict, cap)
+
+    def suppose_hold(self, at: int) -> None:
+        """Before any run is read: as if one that held had finished at `at`."""
+        self._start_hold(at)
+
+    def speaks_alone(self, begin: int, now: int, for_ms: int) -> bool:
+        """Whether no run before those read changes what is said at `now`.
+
+        Those before finished by `begin`, where a hold was supposed. They say nothing where the window is full, what was
+        supposed is over, and so is whatever ran past its reservation before.
+        """
+        if self.successes < self._most or self.held(now, for_ms) == begin:
+            return False
+        return begin < self.start or now >= begin + for_ms
 
     def among(self, peers: Ranked) -> JobRuns:
         """A copy, its window among `peers`."""
@@ -173,6 +187,18 @@ class Recent:
             job.leave(peers)
         if before is not None:
             self._jobs[key, profile] = before.among(peers)
+
+    def recall(self, key: Key, profile: str, runs: Sequence[tuple[Run, int | None]], now: int, for_ms: int) -> bool:
+        """Take in the last runs of a job not read yet, each with its cap, if those before them say nothing at `now`."""
+        job, begin = self.apart(), runs[0][0].finish
+        job.suppose_hold(begin)
+        for run, cap in runs:
+            if says(run):
+                job.read(run, cap)
+        if not job.speaks_alone(begin, now, for_ms):
+            return False
+        self._jobs[key, profile] = job.among(self._peers.setdefault(profile, Ranked()))
+        return True
 
     def read(self, run: Run, cap: int | None) -> None:
         """Take in `run`, which ran under `cap` bytes (None: not known)."""

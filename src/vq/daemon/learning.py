@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from vq.admission.history import Run
 from vq.admission.learner import Learner
@@ -11,10 +12,15 @@ from vq.config.values import Config
 from vq.jobs.history_row import HistoryRow
 
 
+def settings_of(config: Config) -> dict[str, Any]:
+    """What a predictor goes by beside the runs."""
+    caps = {name: profile.memory_bytes for name, profile in config.profiles.items() if profile.memory_bytes is not None}
+    return {"margin": config.margin_percent, "min_jobs": config.min_jobs, "caps": caps}
+
+
 def predictor_of(config: Config, rows: Iterable[HistoryRow]) -> Predictor:
     """A predictor that has learned `rows`, which come in the order in which the runs finished."""
-    caps = {name: profile.memory_bytes for name, profile in config.profiles.items() if profile.memory_bytes is not None}
-    predictor = Predictor(margin=config.margin_percent, min_jobs=config.min_jobs, caps=caps)
+    predictor = Predictor(**settings_of(config))
     for row in rows:
         predictor.read((run_of(row),))
     return predictor

@@ -82,6 +82,27 @@ def rows_in_order(store: Store) -> Iterator[HistoryRow]:
         last = page[-1][:3]
 
 
+def last_rows(store: Store, key: tuple[str, str | None, str], profile: str, most: int | None) -> list[HistoryRow]:
+    """The last rows of a job (repository, workflow, name) in a profile, at most so many, in the order of all rows."""
+    repository, workflow, name = key
+    with store.reading() as connection:
+        rows = connection.execute(
+            f"SELECT {_COLUMNS} FROM history"  # noqa: S608 - as above
+            " WHERE profile = ? AND repository = ? AND name = ? AND workflow IS ?"
+            " ORDER BY ordered_at DESC, cancelled DESC, sequence DESC LIMIT ?",
+            (profile, repository, name, workflow, -1 if most is None else most),
+        ).fetchall()
+    return [_row(values) for values in reversed(rows)]
+
+
+def jobs_of_profile(store: Store, profile: str) -> list[tuple[str, str | None, str]]:
+    """Every job that has a row in a profile: repository, workflow, name."""
+    with store.reading() as connection:
+        return connection.execute(
+            "SELECT DISTINCT repository, workflow, name FROM history WHERE profile = ?", (profile,)
+        ).fetchall()
+
+
 def _row(values: tuple[object, ...]) -> HistoryRow:
     fields = list(values)
     for place in _PLACES:

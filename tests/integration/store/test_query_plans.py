@@ -14,7 +14,7 @@ from vq.jobs.events import Edited, HostRebooted, KillRequested
 from vq.jobs.record import Array, Dependency, Need, State
 from vq.store.advancing import advance_jobs
 from vq.store.connection import Store, open_store
-from vq.store.history import import_rows, rows_in_order
+from vq.store.history import import_rows, jobs_of_profile, last_rows, rows_in_order
 from vq.store.jobs import (
     Selection,
     active,
@@ -86,6 +86,7 @@ ACTIONS: dict[str, Callable[[Store], Any]] = {
     "hook": lambda store: hook_ran(store, ["a1"]),
     "drain": lambda store: set_draining(store, draining=True),
     "history": lambda store: import_rows(store, list(rows_in_order(store))),
+    "explain": lambda store: [last_rows(store, ("r", None, "n"), "p", 9), jobs_of_profile(store, "p")],
     "read": lambda store: read(store, "a1"),
 }
 
