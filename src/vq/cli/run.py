@@ -12,12 +12,14 @@ from vq.actions.place import Place
 from vq.actions.requesting import ask, now_ms
 from vq.actions.submit import submit
 from vq.actions.waiting import wait
+from vq.cli.endings import tell_ends
 from vq.cli.jobs import the_queue, wake_daemon
 from vq.cli.logs import copy
 from vq.cli.output import note, warn
 from vq.cli.submitting import WithCommand, job_options, progress_line, read_request
 from vq.errors import UsageError
 from vq.jobs.events import KillRequested
+from vq.jobs.record import State
 
 _INTERRUPTED = 130
 
@@ -59,7 +61,6 @@ def run(ctx: click.Context, /, **options: Any) -> int:
 
 def _status(place: Place, identifier: str) -> int:
     waited = wait(place, [identifier])
-    ((_, state, code),) = waited.jobs
-    if waited.exit_status != code:
-        note(f"{identifier} ended as {state}; vq status {identifier} says why")
+    # What a job that failed had to say was streamed.
+    tell_ends(place, waited, but=(State.FAILED,))
     return waited.exit_status

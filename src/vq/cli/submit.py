@@ -53,7 +53,12 @@ def submit(ctx: click.Context, /, wait: bool, as_json: bool, quiet: bool, **opti
             return 0
         from vq.actions.waiting import wait as wait_for  # noqa: PLC0415 - few submissions wait
 
-        return wait_for(place, [identifier for identifier, _ in submitted.jobs]).exit_status
+        waited = wait_for(place, [identifier for identifier, _ in submitted.jobs])
+        if not (as_json or quiet):
+            from vq.cli.endings import tell_ends  # noqa: PLC0415 - as above
+
+            tell_ends(place, waited)
+        return waited.exit_status
 
 
 def _show(output: Output, submitted: Submitted) -> None:

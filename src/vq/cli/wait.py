@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import click
 
-from vq.actions.waiting import TIMED_OUT
+from vq.actions.place import Place
+from vq.actions.waiting import TIMED_OUT, Waited
 from vq.actions.waiting import wait as wait_for
 from vq.actions.waking import absence
 from vq.canonical import pretty
+from vq.cli.endings import tell_ends
 from vq.cli.jobs import the_queue
 from vq.cli.options import json_option, quiet_option
 from vq.cli.output import Output, note
@@ -39,12 +41,17 @@ def wait(jobs: tuple[str, ...], timeout: float | None, any_of_them: bool, as_jso
         if absent is not None and any(state is not None and not state.ended for state in found):
             note(absent)
         waited = wait_for(place, jobs, timeout_seconds=timeout, any_of_them=any_of_them)
+        _show(output, place, waited)
+    return waited.exit_status
+
+
+def _show(output: Output, place: Place, waited: Waited) -> None:
     if output.json:
         document = [{"id": job, "state": state, "exit_code": code} for job, state, code in waited.jobs]
         output.document([pretty({"jobs": document})])
     elif not output.quiet:
         for job, state, code in waited.jobs:
             output.line(f"{job}  {state}" + ("" if code is None else f"  exit code {code}"))
+        tell_ends(place, waited)
         if waited.exit_status == TIMED_OUT:
             note("the time is over")
-    return waited.exit_status

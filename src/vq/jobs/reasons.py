@@ -68,7 +68,14 @@ class Reason:
 
     @property
     def text(self) -> str:
-        """The sentence for a person, without a full stop."""
+        """The sentence for a person, without a full stop; with the option that helps, where one does."""
+        if self.kind is Kind.OOM and self.details["limit_fired"] == "job":
+            return f"{self.what}; vq resubmit JOB --mem-mb N raises it"
+        return self.what
+
+    @property
+    def what(self) -> str:
+        """The same without what helps."""
         details = self.details
         match self.kind:
             case Kind.DEPENDENCY:
@@ -200,4 +207,4 @@ def _oom(details: Mapping[str, Any]) -> str:
     peak = "" if details["peak"] is None else f"; it was seen to use {human_bytes(details['peak'])}"
     if details["limit_fired"] == "host":
         return f"the jobs together met the host's memory limit, not this job its own of {cap}{peak}"
-    return f"met its memory limit of {cap}{peak}; vq resubmit JOB --mem-mb N raises it"
+    return f"met its memory limit of {cap}{peak}"

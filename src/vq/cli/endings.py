@@ -1,0 +1,51 @@
+"""What became of a job that did not complete, and the command that a person would give next."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from vq.actions.place import Place, config_in_force
+from vq.actions.waiting import Waited
+from vq.cli.output import note
+from vq.jobs.reasons import MIB, Kind, Reason
+from vq.jobs.record import Job, Limit, State
+from vq.jobs.times import shown_seconds
+from vq.store import jobs as stored
+
+_MOST_TOLD = 5
+
+
+def tell_ends(place: Place, waited: Waited, *, but: Sequence[State] = ()) -> None:
+    """Say on stderr of the jobs that were waited for, but not of those in some states, why they did not complete."""
+    bad = [job for job, state, _ in waited.jobs if state.ended and state not in (State.COMPLETED, *but)]
+    budget_bytes = config_in_force(place, os.environ).host.memory_max_bytes if bad else 0
+    for identifier in bad[:_MOST_TOLD]:
+        job = stored.read(place.store, identifier)
+        note(f"{job.id} {job.state}: {_what(job)}")
+        step = next_step(job, budget_bytes)
+        if step is not None:
+            note(f"  next: {step}")
+    if len(bad) > _MOST_TOLD:
+        note(f"and {len(bad) - _MOST_TOLD:,} more did not complete: vq queue")
+
+
+def next_step(job: Job, budget_bytes: int) -> str | None:
+    """The command that helps a job that did not complete, where one does; all jobs together have `budget_bytes`."""
+    work, reason = job.work, job.life.reason
+    if job.state is State.OOM_KILLED and job.life.limit_fired is Limit.JOB:
+        larger_mb = min(2 * work.mem_mb, budget_bytes // MIB)
+        return f"vq resubmit {job.id} --mem-mb {larger_mb}" if larger_mb > work.mem_mb else None
+    if job.state is State.TIME_EXCEEDED and work.wall_time_seconds is not None:
+        return f"vq resubmit {job.id} --time {shown_seconds(2 * work.wall_time_seconds)}"
+    if job.state is State.FAILED and (reason is None or reason.kind is not Kind.EXEC):
+        return f"vq logs {job.id}"
+    again = job.state is State.OOM_KILLED or (job.state is State.INTERRUPTED and not work.auto_resume)
+    return f"vq resubmit {job.id}" if again else None
+
+
+def _what(job: Job) -> str:
+    reason: Reason | None = job.life.reason
+    if reason is not None:
+        return reason.what
+    return f"exit code {job.life.exit_code}"
