@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -318,8 +319,62 @@ def test_a_kill_says_what_is_about_to_happen(live: Queue) -> None:
 def test_both_peaks_are_shown_with_what_goes_by_them(live: Queue) -> None:
     live.ok("submit", "--wait", "--", "true")
     said = live.ok("status", "a1")
-    assert "(the whole job, without files: limits and admission go by this)\n" in said
-    assert "(its largest process, with files: estimates)\n" in said
+    assert "(the whole job, without files; limits go by it)\n" in said
+    assert "(with files; estimates go by it)\n" in said
+
+
+def test_the_status_of_a_job_is_in_groups_with_units(live: Queue) -> None:
+    live.ok("submit", "--wait", "--time", "90", "--tag", "t", "--name", "n", "--repository", "r", "--", "true")
+    text = live.ok("status", "a1")
+    assert all(len(line) <= 80 for line in text.splitlines() if not line.startswith(("folder: ", "std")))
+    groups = [[line.split(":")[0] for line in group.splitlines()] for group in text.split("\n\n")]
+    assert groups[0] == ["id", "name", "state"]
+    assert groups[1][:2] == ["command", "folder"]
+    assert groups[2] == ["cpus", "mem_mb", "reserved", "wall_time"]
+    assert groups[3] == ["submitted", "started", "ended"]
+    assert groups[4] == ["peak", "largest process", "cpu time"]
+    assert groups[5] == ["stdout", "stderr"]
+    assert "name: n (r)\n" in text
+    assert "wall_time: 1:30:00 (as asked for)\n" in text
+    assert re.search(r"^started: \d{4}-\d\d-\d\d \d\d:\d\d:\d\d \S+ \(waited [0-9.]+ s\)$", text, re.MULTILINE)
+    assert re.search(r"^ended: .* \(ran [0-9.]+ s\)$", text, re.MULTILINE)
+    shown = live.ok("status", "a1", "--show-env")
+    assert shown.startswith(text + "\n")
+    assert "\nenv: LC_ALL=C.UTF-8\n" in shown
+
+
+HOG = "x = bytearray(300 << 20)\nfor i in range(0, len(x), 4096): x[i] = 1"
+
+
+def test_who_waits_for_a_job_is_told_what_became_of_it_and_what_helps(live: Queue) -> None:
+    words = ("--mem-mb", "100", "--", sys.executable, "-c", HOG)
+    submitted, run = live.run("submit", "--wait", *words), live.run("run", *words)
+    assert (submitted.returncode, submitted.stdout) == (1, "a1\n")
+    assert run.returncode == 1
+    for ended, job in ((submitted, "a1"), (run, "a2"), (live.run("wait", "a1"), "a1")):
+        found = re.search(rf"^{job} OOM_KILLED: (.*)\n  next: (.*)\n", ended.stderr, re.MULTILINE)
+        assert found is not None, ended.stderr
+        assert found[1].startswith("met its memory limit of 100 MiB (as asked for); it was seen to use ")
+        assert found[2] == f"vq resubmit {job} --mem-mb 200"
+    assert "\nnext: vq resubmit a1 --mem-mb 200\n" in live.ok("status", "a1")
+    assert live.run("wait", "a1", "-q").stderr == live.run("wait", "a1", "--json").stderr == ""
+    failed = live.run("submit", "--wait", "--", "sh", "-c", "exit 3")
+    assert (failed.returncode, failed.stderr.splitlines()[-2:]) == (3, ["a3 FAILED: exit code 3", "  next: vq logs a3"])
+    assert "FAILED" not in live.run("run", "--", "sh", "-c", "exit 3").stderr
+    completed = live.run("submit", "--wait", "--", "true")
+    assert completed.returncode == 0
+    assert "next" not in completed.stderr
+    slow = live.run("submit", "--wait", "--wall-time-seconds", "1", *SLEEP)
+    assert slow.stderr.endswith(
+        "a6 TIME_EXCEEDED: stopped at its time limit of 0:00:01\n  next: vq resubmit a6 --time 0:00:02\n"
+    )
+
+
+def test_of_many_jobs_the_first_that_did_not_complete_are_told(live: Queue) -> None:
+    jobs = live.ok("submit", "--array", "7", "--", "false").split()
+    said = live.run("wait", *jobs).stderr
+    assert said.count(" FAILED: exit code 1\n") == 5
+    assert said.endswith("and 2 more did not complete: vq queue\n")
 
 
 def test_a_queue_that_drains_says_so(live: Queue) -> None:

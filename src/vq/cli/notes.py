@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import datetime
 from typing import Any
 
 from vq.actions.why import Waits
+from vq.cli.clock import clock
 from vq.jobs.reasons import Kind
 from vq.jobs.record import State
 from vq.wording import human_bytes
 
-_MS = 1000
 _CPU = 1000
 _SHORT: Mapping[Kind, str] = {
     Kind.HELD: "held",
@@ -56,13 +55,6 @@ def short(reason: Mapping[str, Any]) -> str:
     kind = Kind(reason["kind"])
     write = _WRITTEN.get(kind)
     return _SHORT.get(kind, "").format(**reason) if write is None else write(reason)
-
-
-def clock(at_ms: int) -> str:
-    """A moment in the time of this host: of today only the hour."""
-    moment = datetime.fromtimestamp(at_ms / _MS).astimezone()
-    today = datetime.now().astimezone().date()
-    return f"{moment:%H:%M:%S}" if moment.date() == today else f"{moment:%m-%d %H:%M}"
 
 
 _WRITTEN: Mapping[Kind, Callable[[Mapping[str, Any]], str]] = {

@@ -55,6 +55,19 @@ class Output:
             for line in rest:
                 click.echo(" " * width + line)
 
+    def entries(self, groups: Sequence[Sequence[tuple[str, str]]], *, whole: frozenset[str]) -> None:
+        """Lines `key: text`, an empty line between groups; wrapped to the page, but not those of the `whole` keys."""
+        for number, group in enumerate(filter(None, groups)):
+            if number:
+                click.echo()
+            for key, text in group:
+                head, indent = f"{key}:", "  "
+                entry = f"{head} {escape(text)}"
+                first, *rest = [entry] if key in whole else _lines(entry, page_width() - len(indent))
+                click.echo(styled(head, bold=True) + first[len(head) :])
+                for line in rest:
+                    click.echo(indent + line)
+
     def table(self, headings: Sequence[str], rows: Sequence[Sequence[str]], *, keys: int, text_columns: int) -> None:
         """Aligned rows; the first `keys` columns are repeated where the rest does not fit on the page.
 

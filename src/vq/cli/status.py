@@ -13,18 +13,26 @@ from vq.actions.explain import explain
 from vq.actions.place import Place, config_in_force
 from vq.actions.requesting import now_ms
 from vq.canonical import pretty
+from vq.cli.clock import local_moment
 from vq.cli.corrections import short
+from vq.cli.endings import next_step
 from vq.cli.jobs import the_queue
 from vq.cli.options import json_option, quiet_option
 from vq.cli.output import Output
 from vq.cli.sentences import reserved_sentence, waits_sentence
+from vq.jobs.reasons import read_reason
 from vq.jobs.record import State
-from vq.jobs.times import shown_moment, shown_seconds
+from vq.jobs.times import MINUTE_SECONDS, shown_seconds
 from vq.store import jobs as stored
 from vq.store.jobs import ACTIVE
-from vq.wording import human_bytes
+from vq.wording import human_bytes, human_cpus, human_seconds
+
+Entry = tuple[str, str]
 
 _MIB = 2**20
+_MS = 1000
+_WHOLE = frozenset(("command", "folder", "workspace", "estimate", "next", "stdout", "stderr", "env"))
+"""What is to be copied, or found by a program, and so stays in one line."""
 _SOURCES = {
     "explicit": "as asked for",
     "calibrated-estimate": "calibrated estimate",
@@ -52,35 +60,42 @@ def status(job: str, show_env: bool, as_json: bool, quiet: bool) -> None:  # noq
     with the_queue() as place:
         record = stored.full_record(place.store, job)
         environment = stored.environment(place.store, job) if show_env else None
-        said = dict(_admission(place, job)) if record["state"] in ACTIVE and not (as_json or quiet) else {}
+        said: dict[str, str] = {}
+        if not (as_json or quiet):
+            said = dict(_admission(place, job) if record["state"] in ACTIVE else _ending(place, job))
     if output.json:
         output.document([pretty({**record, "environment": environment} if show_env else record)])
         return
     if output.quiet:
         output.line(record["state"])
         return
-    for label, text in _lines({**record, "said": said}):
-        output.line(f"{label}: {text}")
-    for name, value in sorted((environment or {}).items()):
-        output.line(f"env: {name}={value}")
+    env = [("env", f"{name}={value}") for name, value in sorted((environment or {}).items())]
+    output.entries([*(list(group) for group in _groups({**record, "said": said})), env], whole=_WHOLE)
 
 
-def _lines(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _groups(record: dict[str, Any]) -> Iterator[Iterator[Entry]]:
+    """What is shown of a record: who it is and how it stands, its work, its limits, its times, its use, its logs."""
+    yield _standing(record)
+    yield _work(record)
+    yield _limits(record)
+    yield _times(record)
+    yield _used(record)
+    yield ((name, record[f"{name}_path"]) for name in ("stdout", "stderr") if record[f"{name}_path"] is not None)
+
+
+def _standing(record: dict[str, Any]) -> Iterator[Entry]:
     yield "id", record["id"]
-    yield "state", _state(record)
-    if record["reason"] is not None and "waits" not in record["said"]:
-        yield "reason", record["reason"]["text"]
     yield "name", f"{record['name']} ({_of(record)})"
-    yield from _work(record)
-    yield from _limits(record)
-    yield from _times(record)
-    yield from _used(record)
-    for key in ("stdout_path", "stderr_path"):
-        if record[key] is not None:
-            yield key, record[key]
+    yield "state", _state(record)
+    if "waits" in record["said"]:
+        yield "waits", record["said"]["waits"]
+    elif record["reason"] is not None:
+        yield "reason", read_reason(record["reason"]).what
+    if "next" in record["said"]:
+        yield "next", record["said"]["next"]
 
 
-def _admission(place: Place, identifier: str) -> Iterator[tuple[str, str]]:
+def _admission(place: Place, identifier: str) -> Iterator[Entry]:
     """What admission says of a job that has not ended: what it has or would have, and what it waits for."""
     config = config_in_force(place, os.environ)
     found = explain(place, identifier, config, now_ms())
@@ -91,11 +106,20 @@ def _admission(place: Place, identifier: str) -> Iterator[tuple[str, str]]:
         yield "waits", waits_sentence(found.reason, found.ahead)
 
 
-def _work(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _ending(place: Place, identifier: str) -> Iterator[Entry]:
+    """The command that helps a job that ended badly."""
+    budget_bytes = config_in_force(place, os.environ).host.memory_max_bytes
+    step = next_step(stored.read(place.store, identifier), budget_bytes)
+    if step is not None:
+        yield "next", step
+
+
+def _work(record: dict[str, Any]) -> Iterator[Entry]:
     yield "command", shlex.join(record["command"])
-    for key in ("cwd", "workspace"):
-        if record[key] is not None:
-            yield key, record[key]
+    if record["cwd"] is not None:
+        yield "folder", record["cwd"]
+    if record["workspace"] not in (None, record["cwd"]):
+        yield "workspace", record["workspace"]
     for key in ("profile", "priority", "retry"):
         if record[key] not in ("default", 0):
             yield key, str(record[key])
@@ -105,9 +129,9 @@ def _work(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
         array = record["array"]
         yield "array", f"{array['group']}, index {array['index']} of {array['total']}"
     for need in record["depends_on"]:
-        yield "depends_on", f"{need['job']} ({need['kind']})"
+        yield "after", f"{need['job']} ({need['kind']})"
     if record["parent"] is not None:
-        yield "parent", record["parent"]
+        yield "in place of", record["parent"]
 
 
 def _state(record: dict[str, Any]) -> str:
@@ -126,11 +150,11 @@ def _of(record: dict[str, Any]) -> str:
     return ", ".join(name for name in names if name)
 
 
-def _limits(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _limits(record: dict[str, Any]) -> Iterator[Entry]:
     yield "cpus", str(record["cpus"])
     yield "mem_mb", f"{record['mem_mb']} ({_SOURCES[record['mem_mb_source']]})"
-    if record["said"]:
-        yield from record["said"].items()
+    if "reserved" in record["said"]:
+        yield "reserved", record["said"]["reserved"]
     elif record["reserved_bytes"] is not None:
         yield "reserved", human_bytes(record["reserved_bytes"])
     if record["wall_time_seconds"] is not None:
@@ -160,22 +184,35 @@ def _mib(size: int | None) -> str:
     return "unknown" if size is None else f"{-(-size // _MIB)} MiB"
 
 
-def _times(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    for key in ("queued_at", "not_before", "started_at", "finished_at"):
-        if record[key] is not None:
-            yield key, shown_moment(record[key])
+def _times(record: dict[str, Any]) -> Iterator[Entry]:
+    queued, started, finished = record["queued_at"], record["started_at"], record["finished_at"]
+    yield "submitted", local_moment(queued)
+    if record["not_before"] is not None:
+        yield "not before", local_moment(record["not_before"])
+    if started is not None:
+        waited = f" (waited {_seconds((started - queued) / _MS)})" if record["attempt"] == 1 else ""
+        yield "started", f"{local_moment(started)}{waited}"
+    if finished is not None:
+        measured = (record["usage"] or {}).get("wall_seconds")
+        ran = "" if started is None else f" (ran {_seconds(measured or (finished - started) / _MS)})"
+        yield "ended", f"{local_moment(finished)}{ran}"
     if record["paused_seconds"]:
-        yield "paused_seconds", str(record["paused_seconds"])
+        yield "paused", _seconds(record["paused_seconds"])
 
 
-def _used(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _seconds(seconds: float) -> str:
+    """A span: of what is short, the hundredths of a second, too."""
+    return f"{max(0.0, seconds):.2f} s" if seconds < MINUTE_SECONDS else human_seconds(int(seconds))
+
+
+def _used(record: dict[str, Any]) -> Iterator[Entry]:
     usage = record["usage"] or {}
-    if usage.get("wall_seconds") is not None:
-        yield "wall_seconds", str(usage["wall_seconds"])
     peak = usage.get("job_peak_bytes")
     if peak is not None:
-        yield "peak", f"{human_bytes(peak)} (the whole job, without files: limits and admission go by this)"
+        yield "peak", f"{human_bytes(peak)} (the whole job, without files; limits go by it)"
     if usage.get("peak_rss_kb") is not None:
-        yield "peak_rss", f"{human_bytes(usage['peak_rss_kb'] * 1024)} (its largest process, with files: estimates)"
+        yield "largest process", f"{human_bytes(usage['peak_rss_kb'] * 1024)} (with files; estimates go by it)"
     if usage.get("active_cpu_seconds") is not None:
-        yield "cpu_seconds", str(usage["active_cpu_seconds"])
+        average = usage.get("average_cpu_millicores")
+        on_average = "" if average is None else f" ({human_cpus(round(average))} on average)"
+        yield "cpu time", f"{_seconds(usage['active_cpu_seconds'])}{on_average}"
