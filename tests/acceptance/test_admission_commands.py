@@ -297,6 +297,8 @@ def test_advice_names_what_would_have_been_enough(history: Path) -> None:
     assert (job["name"], job["peak"], job["asked"], job["enough"]) == ("job", 100 << 20, GIB, 5 * GIB // 4)
     assert (greedy["held"], greedy["enough"]) == (True, None)
     shown = vq("advise", "--history", "rows.jsonl", cwd=history).stdout
+    assert "\n\nENOUGH is the largest peak + " in shown
+    assert "at least + 1 GiB for page cache" in " ".join(shown.split())
     assert "1280" in shown
     assert "none: it met its limit" in shown
 

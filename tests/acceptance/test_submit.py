@@ -79,6 +79,21 @@ def test_a_script_is_copied_in_and_the_rest_are_its_arguments(queue: Queue) -> N
     assert (queue.state / "snapshots" / plain["payload_sha256"] / "plain.py").read_text() == "print()\n"
 
 
+def test_a_script_that_is_not_there_is_told_from_a_command(queue: Queue) -> None:
+    (queue.cwd / "work").mkdir()
+    (queue.cwd / "work" / "relax.sh").write_text("")
+    (queue.cwd / "train.py").write_text("")
+    assert "to run a command, put -- before it: vq submit -- ls -la" in queue.refused("submit", "ls", "-la")
+    absent = queue.refused("submit", "other.sh")
+    assert f"there is no script other.sh: no such file, looked for from {queue.cwd}\n" in absent
+    assert "-d" in absent
+    assert "did you mean train.py?" in queue.refused("submit", "trian.py")
+    assert "did you mean relax.sh?" in queue.refused("submit", "work/relx.sh")
+    inside = queue.refused("submit", "-d", "work", "rlax.sh")
+    assert f"looked for from {queue.cwd} or work\n  did you mean relax.sh?" in inside
+    assert "vq submit -d work -- COMMAND" in queue.refused("submit", "work")
+
+
 def test_a_folder_and_an_archive_of_it_are_one_payload(queue: Queue) -> None:
     folder = queue.cwd / "work"
     folder.mkdir()

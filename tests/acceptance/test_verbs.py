@@ -406,6 +406,8 @@ def test_results_are_fetched_whole_or_not_at_all(live: Queue) -> None:
     for words in (("-o", "results"), ("-o", "link"), ("-o", "other", "--only", "nothing")):
         assert live.run("fetch", "a1", *words).returncode == 1
     assert not (live.cwd / "other").exists()
+    nowhere = live.run("fetch", "a1")
+    assert (nowhere.returncode, nowhere.stderr) == (2, "vq: error: where to is not said\n  vq fetch a1 -o results\n")
 
 
 def test_a_purge_removes_what_no_job_needs_and_keeps_the_history(live: Queue) -> None:
@@ -520,8 +522,11 @@ def test_the_host_and_the_configuration_are_shown(queue: Queue) -> None:
     shown = queue.json("config", "show")
     assert shown["values"]["host.memory_max"] == 4 << 30
     assert shown["sources"]["host.memory_max"]["where"].endswith("config.toml:4")
-    assert "host.memory_max" in queue.ok("config", "show")
-    assert queue.ok("config", "path").strip() == str(queue.root / "config" / "vq" / "config.toml")
+    path = str(queue.root / "config" / "vq" / "config.toml")
+    assert queue.ok("config", "path") == f"{path}\n"
+    assert queue.ok("config", "show").endswith(f"\n\nFile: {path}\n")
+    none = queue.run("config", "show", XDG_CONFIG_HOME=str(queue.root / "other")).stdout
+    assert none.endswith(f"File: none, so all are defaults; it would be {queue.root}/other/vq/config.toml\n")
     found = {finding["what"]: finding for finding in queue.json("doctor")["findings"]}
     assert found["daemon"]["fix"] == "vq daemon start"
     assert found["configuration"]["state"] == "ok"

@@ -130,7 +130,7 @@ def _within(folder: str, path: str) -> tuple[str, str]:
         return beside, path
     if os.path.isfile(path):
         raise UsageError(f"{path} does not lie in {folder}, which is all that the job gets", hint="move it there")
-    raise _no_script([path])
+    raise _no_script([path], folder)
 
 
 def _runner(path: str) -> tuple[str, ...]:
@@ -155,11 +155,38 @@ def _runner(path: str) -> tuple[str, ...]:
     return _BY_ENDING[ending]
 
 
-def _no_script(words: Sequence[str]) -> UsageError:
+def _no_script(words: Sequence[str], folder: str | None = None) -> UsageError:
+    """The refusal of a first word that is no file: a script that is not there, a folder, or a command."""
+    word = words[0]
+    if os.path.isdir(word):
+        return UsageError(
+            f"{word} is a folder", hint=f"to run a command in a copy of it: vq submit -d {word} -- COMMAND…"
+        )
+    command = shlex.join(words)
+    if "/" not in word and os.path.splitext(word)[1] not in _BY_ENDING:
+        return UsageError(
+            f"{word!r} is no file here, so it is neither a script nor an option",
+            hint=f"to run a command, put -- before it: vq submit -- {command}",
+        )
+    beside = _like(os.path.basename(word), folder or os.path.dirname(word) or ".")
+    places = f"{os.getcwd()} or {folder}" if folder is not None else os.getcwd()
     return UsageError(
-        f"{words[0]!r} is no file here, so it is neither a script nor an option",
-        hint=f"to run a command, put -- before it: vq submit -- {shlex.join(words)}",
+        f"there is no script {word}: no such file, looked for from {places}",
+        hint=f"did you mean {beside}?"
+        if beside is not None
+        else "give its path from here, or as it is in the folder of -d",
     )
+
+
+def _like(name: str, folder: str) -> str | None:
+    """The file of a folder whose name is most like that one, if any is."""
+    from difflib import get_close_matches  # noqa: PLC0415 - only a refusal needs it
+
+    try:
+        names = [entry.name for entry in os.scandir(folder) if entry.is_file()]
+    except OSError:
+        return None
+    return next(iter(get_close_matches(name, names, 1)), None)
 
 
 def refuse_absent_program(command: Sequence[str], brought: Brought, environment: Mapping[str, str]) -> None:

@@ -8,8 +8,9 @@ from typing import Any
 import click
 
 from vq.actions.admission import load_setup_document
-from vq.admission.advice import Advice
+from vq.admission.advice import PAGE_CACHE, Advice
 from vq.admission.advice import advise as advise_on
+from vq.admission.predictor import MEMORY_GRANULE
 from vq.cli.admission_options import history_of, history_option, setup_option
 from vq.cli.options import json_option
 from vq.cli.output import Output, note
@@ -48,6 +49,12 @@ def advise(rows_file: str | None, setup_file: str | None, *, as_json: bool) -> N
         note(f"nothing to advise: a figure takes {setup.min_jobs} runs of a job that do not meet its limit")
     headings = ["JOB", "PROFILE", "RUNS", "LARGEST PEAK", "ASKED FOR", "ENOUGH", "--mem-mb"]
     output.table(headings, [_row(advice, setup.min_jobs) for advice in found], keys=2, text_columns=2)
+    output.line()
+    spare = human_bytes(PAGE_CACHE)
+    output.paragraph(
+        f"ENOUGH is the largest peak + {setup.margin} %, at least + {spare} for page cache, in steps of"
+        f" {human_bytes(MEMORY_GRANULE)}; --mem-mb is what to submit with for it. RUNS counts the last ones only."
+    )
 
 
 def _document(advice: Advice) -> dict[str, Any]:

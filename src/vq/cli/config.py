@@ -50,6 +50,8 @@ def show(as_json: bool) -> None:  # noqa: FBT001 - click passes flags so
             keys=1,
             text_columns=3,
         )
+        Output().line()
+        Output().fields([("File", _file())])
     if stored is not None and config_document(stored)["values"] != config_document(from_file)["values"]:
         note("the daemon goes by this; the file says something else by now: vq daemon stop, then vq daemon start")
 
@@ -58,6 +60,11 @@ def show(as_json: bool) -> None:  # noqa: FBT001 - click passes flags so
 def path() -> None:
     """Print where the file lies, whether or not there is one."""
     Output().line(config_path(os.environ))
+
+
+def _file() -> str:
+    where = config_path(os.environ)
+    return where if os.path.lexists(where) else f"none, so all are defaults; it would be {where}"
 
 
 def _shown(key: str, value: Any) -> str:

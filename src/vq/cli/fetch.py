@@ -10,6 +10,7 @@ from vq.cli.jobs import the_queue
 from vq.cli.options import PATH, json_option
 from vq.cli.output import Output, warn
 from vq.cli.submitting import progress_line
+from vq.errors import UsageError
 from vq.jobs.record import State
 from vq.store import jobs as stored
 from vq.wording import counted
@@ -23,11 +24,13 @@ from vq.wording import counted
   vq fetch a7 -o logs --only '*.log'"""
 )
 @click.argument("job")
-@click.option("-o", "--output", "out", metavar="DIR", required=True, type=PATH, help="Absent or empty.")
+@click.option("-o", "--output", "out", metavar="DIR", type=PATH, help="Where to; absent or empty. It has to be given.")
 @click.option("--only", metavar="GLOB", help="Only files whose name or path is like this.")
 @json_option
-def fetch(job: str, out: str, only: str | None, as_json: bool) -> None:  # noqa: FBT001 - click passes flags so
+def fetch(job: str, out: str | None, only: str | None, as_json: bool) -> None:  # noqa: FBT001 - click passes flags so
     """Copy what JOB left in its workspace to a new folder, whole or not at all."""
+    if out is None:
+        raise UsageError("where to is not said", hint=f"vq fetch {job} -o results")
     with the_queue() as place:
         if stored.read(place.store, job).state is State.RUNNING:
             warn(f"{job} still runs: what it writes meanwhile may be missing")

@@ -17,7 +17,7 @@ import click
 from vq.wording import broken_up, display_width, escape, wrap
 
 PAGE = 80
-WHOLE = ("Written to", "picture")
+WHOLE = ("Written to", "picture", "File")
 """The labels of paths that are to be copied, and so stay in one line."""
 _NARROW = 18
 _LONGEST = 32
