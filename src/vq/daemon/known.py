@@ -9,8 +9,9 @@ from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from heapq import merge
+from heapq import merge, nsmallest
 from itertools import islice
+from operator import itemgetter
 from typing import NamedTuple
 
 from vq.admission import plan
@@ -118,7 +119,9 @@ class Known:
         """Why the first `most` waiting jobs wait that are open to a start, where a look has said it of their kind."""
         in_look = {job.id for job in due.waiting}
         found: dict[str, Reason] = {}
-        for place in islice(merge(*self._lines.values()), most):
+        # Of the first so many, each stands in one of the lines whose own first come first.
+        lines = nsmallest(most, self._lines.values(), key=itemgetter(0))
+        for place in islice(merge(*lines), most):
             line, job = self._waiting[place]
             full = None if line.group is None or job.id in in_look else due.full_arrays.get(line.group)
             reason = full or explained.get(line.kind)
