@@ -377,6 +377,15 @@ def test_of_many_jobs_the_first_that_did_not_complete_are_told(live: Queue) -> N
     assert said.endswith("and 2 more did not complete: vq queue\n")
 
 
+def test_a_configuration_that_is_wrong_hides_no_end(queue: Queue) -> None:
+    queue.ok("daemon", "start")
+    queue.run("submit", "--wait", "--", "false")
+    queue.ok("daemon", "stop")
+    (queue.root / "config" / "vq" / "config.toml").write_text("[host]\ncpus = 0\n")
+    assert (queue.run("wait", "a1").returncode, queue.run("status", "a1").returncode) == (1, 0)
+    assert "next: vq logs a1\n" in queue.ok("status", "a1")
+
+
 def test_a_queue_that_drains_says_so(live: Queue) -> None:
     said = "the queue drains: nothing starts until vq daemon resume\n"
     assert said not in live.run("daemon", "status").stderr

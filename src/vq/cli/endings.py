@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from vq.actions.place import Place, config_in_force
 from vq.actions.waiting import Waited
 from vq.cli.output import note
+from vq.errors import VqError
 from vq.jobs.reasons import MIB, Kind, Reason
 from vq.jobs.record import Job, Limit, State
 from vq.jobs.times import shown_seconds
@@ -19,7 +20,7 @@ _MOST_TOLD = 5
 def tell_ends(place: Place, waited: Waited, *, but: Sequence[State] = ()) -> None:
     """Say on stderr of the jobs that were waited for, but not of those in some states, why they did not complete."""
     bad = [job for job, state, _ in waited.jobs if state.ended and state not in (State.COMPLETED, *but)]
-    budget_bytes = config_in_force(place, os.environ).host.memory_max_bytes if bad else 0
+    budget_bytes = budget_of(place) if bad else None
     for identifier in bad[:_MOST_TOLD]:
         job = stored.read(place.store, identifier)
         note(f"{job.id} {job.state}: {_what(job)}")
@@ -30,11 +31,19 @@ def tell_ends(place: Place, waited: Waited, *, but: Sequence[State] = ()) -> Non
         note(f"and {len(bad) - _MOST_TOLD:,} more did not complete: vq queue")
 
 
-def next_step(job: Job, budget_bytes: int) -> str | None:
+def budget_of(place: Place) -> int | None:
+    """What all jobs together have, in bytes; None where the configuration cannot be read, which is no job's matter."""
+    try:
+        return config_in_force(place, os.environ).host.memory_max_bytes
+    except VqError:
+        return None
+
+
+def next_step(job: Job, budget_bytes: int | None) -> str | None:
     """The command that helps a job that did not complete, where one does; all jobs together have `budget_bytes`."""
     work, reason = job.work, job.life.reason
     if job.state is State.OOM_KILLED and job.life.limit_fired is Limit.JOB:
-        larger_mb = min(2 * work.mem_mb, budget_bytes // MIB)
+        larger_mb = 2 * work.mem_mb if budget_bytes is None else min(2 * work.mem_mb, budget_bytes // MIB)
         return f"vq resubmit {job.id} --mem-mb {larger_mb}" if larger_mb > work.mem_mb else None
     if job.state is State.TIME_EXCEEDED and work.wall_time_seconds is not None:
         return f"vq resubmit {job.id} --time {shown_seconds(2 * work.wall_time_seconds)}"

@@ -15,7 +15,7 @@ from vq.actions.requesting import now_ms
 from vq.canonical import pretty
 from vq.cli.clock import local_moment
 from vq.cli.corrections import short
-from vq.cli.endings import next_step
+from vq.cli.endings import budget_of, next_step
 from vq.cli.jobs import the_queue
 from vq.cli.options import json_option, quiet_option
 from vq.cli.output import Output
@@ -108,8 +108,7 @@ def _admission(place: Place, identifier: str) -> Iterator[Entry]:
 
 def _ending(place: Place, identifier: str) -> Iterator[Entry]:
     """The command that helps a job that ended badly."""
-    budget_bytes = config_in_force(place, os.environ).host.memory_max_bytes
-    step = next_step(stored.read(place.store, identifier), budget_bytes)
+    step = next_step(stored.read(place.store, identifier), budget_of(place))
     if step is not None:
         yield "next", step
 

@@ -37,3 +37,7 @@ def ended(state: State, reason: Reason | None = None, fired: Limit | None = None
 )
 def test_the_next_step_is_a_command_that_helps(what: Job, step: str | None) -> None:
     assert next_step(what, 4 * GIB) == step
+
+
+def test_without_a_budget_twice_the_limit_is_named() -> None:
+    assert next_step(ended(State.OOM_KILLED, fired=Limit.JOB, mem_mb=4096), None) == "vq resubmit a1 --mem-mb 8192"
