@@ -312,3 +312,31 @@ def test_the_quick_verbs_load_little(live: Queue, words: tuple[str, ...]) -> Non
         check=False,
     )
     assert ended.returncode == 0, ended.stderr
+
+
+SHORT = """
+import atexit, gc, os, sys
+from vq.__main__ import main
+sys.argv[0] = "vq"
+atexit.register(os.write, 2, b"taken apart\\n")
+gc.collect()
+gc.callbacks.append(lambda phase, about: os.write(2, b"collected\\n"))
+main()
+"""
+
+
+@pytest.mark.parametrize("words", [("submit", "--", "true"), ("queue",), ("status", "a1")], ids=lambda words: words[0])
+def test_the_quick_verbs_clear_nothing_away(live: Queue, words: tuple[str, ...]) -> None:
+    live.ok("submit", "--wait", "--", "true")
+    ended = subprocess.run(
+        [sys.executable, "-c", SHORT, *words],
+        cwd=live.cwd,
+        env=live.environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert ended.stdout
+    assert "collected" not in ended.stderr
+    assert "taken apart" not in ended.stderr
