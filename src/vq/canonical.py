@@ -35,10 +35,10 @@ def _refuse_constant(_: str) -> Any:
 
 _DECODE = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse_constant).decode
 _ENCODE = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False).encode
-_SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
+_SURROGATE_ESCAPE = rb"\\u[dD][89a-fA-F]"
 
 _FIRST_SURROGATE = "\ud800"
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_LONE_SURROGATE = "[\ud800-\udfff]"
 _LESS_DEEP = "JSON that is nested less deeply"
 _LEAST_ALIKE = 1e-4
 _FIRST_UNLIKE = 1e16
@@ -62,7 +62,7 @@ def parse(data: bytes) -> dict[str, Any]:
         raise _locate(text) from None
     if type(value) is not dict:
         raise BadDataError("a JSON object", found=value)
-    if _SURROGATE_ESCAPE.search(data) and (found := _find(value, _is_cut)) is not None:
+    if re.search(_SURROGATE_ESCAPE, data) and (found := _find(value, _is_cut)) is not None:
         raise _lone_surrogate(*found)
     return value
 
@@ -165,7 +165,7 @@ def _has_no_form(item: Any) -> bool:
 
 def _is_cut(item: Any) -> bool:
     """Whether a string holds half a surrogate pair."""
-    return isinstance(item, str) and not item.isascii() and _LONE_SURROGATE.search(item) is not None
+    return isinstance(item, str) and not item.isascii() and re.search(_LONE_SURROGATE, item) is not None
 
 
 def _lone_surrogate(path: Path, item: str) -> BadDataError:

@@ -14,10 +14,9 @@ from vq.estimates.receipt import read_receipt
 from vq.estimates.usage import read_usage
 from vq.files.documents import write_new
 from vq.files.folders import new_folder, refuse_used_folder
-from vq.jobs.reasons import MIB
 from vq.jobs.record import Job, Limit, State
 from vq.store.estimates import Estimated, ended_with_estimate
-from vq.wording import escape
+from vq.wording import MIB, escape
 
 NO_OUTCOME = "no_evaluable_outcome"
 INVALID_RECEIPT = "invalid_receipt"

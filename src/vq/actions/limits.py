@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from vq.actions.orders import Order
 from vq.config.values import Config, Profile
 from vq.errors import UsageError
-from vq.jobs.reasons import MIB
 from vq.jobs.record import MemorySource, WallSource
 from vq.jobs.times import LONGEST_SECONDS, shown_seconds
+from vq.wording import MIB
 
 if TYPE_CHECKING:
     from vq.actions.attached import Attached

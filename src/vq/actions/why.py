@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from vq.actions.place import Place
-from vq.daemon.presence import present
 from vq.daemon.told import told
 from vq.jobs.document import read_job
 from vq.jobs.reasons import Kind, Reason
@@ -42,4 +41,10 @@ def why_waiting(place: Place, records: Iterable[dict[str, Any]], now_ms: int) ->
         return Waits(reasons=own | dict.fromkeys(others, Reason(kind=Kind.DRAIN)))
     said = told(place.folder, now_ms)
     found = {job: said[job] for job in others if job in said}
-    return Waits(reasons=own | found, is_served=bool(said) or present(place.folder) is not None)
+    return Waits(reasons=own | found, is_served=bool(said) or _is_served(place))
+
+
+def _is_served(place: Place) -> bool:
+    from vq.daemon.presence import present  # noqa: PLC0415 - who was told why jobs wait knows it
+
+    return present(place.folder) is not None

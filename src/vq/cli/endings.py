@@ -9,10 +9,11 @@ from vq.actions.place import Place, config_in_force
 from vq.actions.waiting import Waited
 from vq.cli.output import note
 from vq.errors import VqError
-from vq.jobs.reasons import MIB, Kind, Reason
+from vq.jobs.reasons import Kind, Reason
 from vq.jobs.record import Job, Limit, State
 from vq.jobs.times import shown_seconds
 from vq.store import jobs as stored
+from vq.wording import MIB
 
 _MOST_TOLD = 5
 

@@ -24,7 +24,7 @@ _LONGEST = 32
 """The columns of a cell in a table that is too wide for the page otherwise: four of them fit."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
     """How one command shows its result: `json`, `quiet` or as text."""
 

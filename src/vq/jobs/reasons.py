@@ -17,8 +17,6 @@ from vq.shapes import BOOLEAN, Path, Record, integer, one_of, text
 from vq.shapes import Kind as Scalar
 from vq.wording import human_bytes, human_cpus
 
-KIB_PER_MIB = 1024
-MIB = KIB_PER_MIB * 1024
 _CPU = 1000
 
 
