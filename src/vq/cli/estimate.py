@@ -11,10 +11,10 @@ from vq.actions.estimate import AUTO, DEFAULT, Request, apply
 from vq.actions.estimate import estimate as make_estimate
 from vq.canonical import pretty
 from vq.cli.corrections import long
+from vq.cli.mebibytes import MEM_MB
 from vq.cli.options import PATH, hardware_class, json_option, quiet_option
 from vq.cli.output import Output, note, warn
 from vq.estimates.programs import PROGRAMS
-from vq.estimates.receipt import MOST_MEMORY_MB
 from vq.files.documents import refuse_existing, write_new
 from vq.wording import human_bytes
 
@@ -64,9 +64,11 @@ _REASONS = {
 )
 @click.option(
     "--memory-mb",
-    metavar="N",
-    type=click.IntRange(1, MOST_MEMORY_MB),
-    help="Your own memory limit for the job, in MiB; it overrides the figure.",
+    "--mem-mb",
+    "--mem",
+    metavar="SIZE",
+    type=MEM_MB,
+    help="Your own memory limit for the job, a number of MiB or a size such as 4G; it overrides the figure.",
 )
 @click.option("--calibration", metavar="FILE", type=PATH, help="Apply this calibration.")
 @click.option(
