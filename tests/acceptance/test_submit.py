@@ -195,6 +195,24 @@ def test_a_refusal_names_what_was_written(queue: Queue) -> None:
     assert "vq: error: --not-before: 'soon' is no time" in queue.refused("submit", "--not-before", "soon", "--", "true")
 
 
+def test_what_a_script_says_to_slurm_is_not_read_and_that_is_said(queue: Queue) -> None:
+    script = "#!/bin/sh\n#SBATCH --mem=300M --time=1-00:00:00\n#SBATCH --partition=long\ntrue\n"
+    (queue.cwd / "job.sh").write_text(script)
+    said = (
+        "job.sh: vq does not read its #SBATCH lines (lines 2 to 3); the same in options: --mem 300M "
+        "--time 1-00:00:00; no option is the same for --partition=long\n"
+    )
+    for words in ((), ("-d", "."), ("--here",), ("--json",)):
+        assert said in queue.run("submit", *words, "job.sh").stderr
+    assert said.replace("job.sh", "./job.sh", 1) in queue.run("submit", "-d", ".", "./job.sh").stderr
+    assert queue.status("a1")["wall_time_seconds"] is None
+    assert "#SBATCH" not in queue.run("submit", "-q", "job.sh").stderr
+    (queue.cwd / "job.sh").write_text("#!/bin/sh\n# nothing\ntrue\n")
+    assert "#SBATCH" not in queue.run("submit", "job.sh").stderr
+    (queue.cwd / "job.sh").write_text("#!/bin/sh\n" + "#\n" * 40_000 + "#SBATCH -c 2\n")
+    assert "#SBATCH" not in queue.run("submit", "job.sh").stderr
+
+
 def test_a_range_of_slurm_is_refused_with_the_array_that_it_is(queue: Queue) -> None:
     for written, said in (
         ("0-9%2", "write --array 10%2, with the same indexes"),

@@ -6,7 +6,6 @@ without looking at the queue, the host or a file is refused here.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,8 +24,6 @@ MOST_RETRIES = 1000
 MOST_ARRAY = 100_000
 
 TIME_OPTIONS = ("time", "time_limit", "wall_time_seconds")
-
-_RANGE = r"(?P<first>[0-9]{1,6})-(?P<last>[0-9]{1,6})(?P<rest>%[0-9]{1,6})?"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,17 +167,10 @@ def read_array(text: str) -> ArrayOrder:
     raise UsageError(f"--array: {text!r} is no array", hint=_instead(text))
 
 
-def counted_array(text: str) -> tuple[str, int] | None:
-    """Of a range of indexes with a first and a last, as Slurm has them (`1-10%2`): `10%2`, and its first index."""
-    found = re.fullmatch(_RANGE, text)
-    if found is None or int(found["last"]) < int(found["first"]):
-        return None
-    first = int(found["first"])
-    return f"{int(found['last']) - first + 1}{found['rest'] or ''}", first
-
-
 def _instead(text: str) -> str:
     """What to write for an array that is none."""
+    from vq.formats.directives import counted_array  # noqa: PLC0415 - most arrays are ones
+
     counted = counted_array(text)
     if counted is None:
         return f"write how many jobs (N), or how many and how many at once (N%K), each 1 to {MOST_ARRAY}"

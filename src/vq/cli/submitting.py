@@ -11,10 +11,11 @@ from typing import Any
 
 import click
 
-from vq.actions.bringing import Bringing, script_command
+from vq.actions.bringing import Bringing, script_command, unread_directives
 from vq.actions.orders import read_array, read_order
 from vq.actions.submit import Request
 from vq.cli.mebibytes import MEM_MB
+from vq.cli.output import note
 from vq.errors import UsageError
 from vq.jobs.record import Reserve
 
@@ -137,6 +138,13 @@ def _bringing(options: dict[str, Any]) -> Bringing:
     if len(flags) > 1:
         raise UsageError(f"{' and '.join(flags)} do not go together", hint="a job starts in one folder")
     return Bringing(folder=options["folder"], archive=options["compressed"], here=options["here"])
+
+
+def note_directives(bringing: Bringing) -> None:
+    """Say that what a script tells another queue is not read; a person would take it for options of the job."""
+    text = unread_directives(bringing)
+    if text is not None:
+        note(text)
 
 
 def progress_line(done_bytes: int, total_bytes: int) -> None:
