@@ -213,6 +213,13 @@ def test_what_a_script_says_to_slurm_is_not_read_and_that_is_said(queue: Queue) 
     assert "#SBATCH" not in queue.run("submit", "job.sh").stderr
 
 
+def test_another_document_than_an_estimate_is_told_as_what_it_is(queue: Queue) -> None:
+    queue.ok("submit", "--", "true")
+    (queue.cwd / "cal.json").write_text('{"schema_name": "vq.estimate-calibration/1"}')
+    refusal = queue.refused("submit", "--estimate", "cal.json", "--", "true", status=1)
+    assert "this is a calibration; expected is an estimate, which vq estimate makes" in refusal
+
+
 def test_a_range_of_slurm_is_refused_with_the_array_that_it_is(queue: Queue) -> None:
     for written, said in (
         ("0-9%2", "write --array 10%2, with the same indexes"),
