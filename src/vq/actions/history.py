@@ -101,7 +101,7 @@ def forget_history(place: Place, source: str) -> int:
         known = ", ".join(shown(found.source) for found in imports(place.store))
         raise UsageError(
             f"nothing was imported from {shown(source)}",
-            hint=f"imported were {known}" if known else "nothing was imported; own runs are never forgotten",
+            hint=f"imported were {known}" if known else "no import is in the history, and own runs are never forgotten",
         )
     return forgotten
 
