@@ -357,6 +357,17 @@ def test_an_import_says_whose_rows_they_are_and_how_to_undo_it(queue: Queue) -> 
     assert "own runs are never forgotten" in queue.refused("history", "forget", "my runs.csv")
 
 
+def test_an_import_names_a_few_of_many_repositories(queue: Queue) -> None:
+    for count, said in (
+        (2, "Repository: r0, r1\n"),
+        (3, "Repository: r0, r1, r2\n"),
+        (5, "Repository: r0, r1, r2, …\n"),
+    ):
+        rows = "".join(written(run(repository=f"r{number}")) for number in range(count))
+        (queue.cwd / "rows.jsonl").write_text(rows, encoding="utf-8")
+        assert said in queue.ok("history", "import", "rows.jsonl", "--format", "jsonl", "-o", f"out-{count}.jsonl")
+
+
 def test_rows_that_teach_nothing_here_and_rows_from_the_future_are_told(queue: Queue, history: Path) -> None:
     shutil.copy(history / "rows.jsonl", queue.cwd)
     ended = queue.run("history", "import", "rows.jsonl", "--format", "jsonl", "--profile", "gpu", "--store")
