@@ -361,7 +361,7 @@ def test_the_name_and_the_repository_are_found(queue: Queue, tmp_path: Path) -> 
 
 SLOW_TO_LOAD = [
     *("numpy", "rich", "http", "urllib.request", "socketserver", "asyncio", "tarfile"),
-    *("_hashlib", "hashlib", "logging", "lzma", "pathlib", "random", "shutil", "string", "subprocess", "tempfile"),
+    *("logging", "lzma", "pathlib", "random", "shutil", "string", "subprocess", "tempfile"),
     *("importlib.metadata", "importlib.resources", "tomllib", "unittest", "sortedcontainers", "rfc8785"),
     *("vq.admission", "vq.estimates", "vq.hosts", "vq.readings", "vq.supervisor"),
     *("vq.jobs.events", "vq.jobs.intent", "vq.jobs.lifecycle"),
@@ -369,20 +369,14 @@ SLOW_TO_LOAD = [
 """What takes a good part of a millisecond of each start, and no quick verb needs in its usual form."""
 
 LOADED = """
-import dataclasses, json, sys
+import json, sys
 import click
 before = set(sys.modules)
 from vq.cli import run
 status = run(sys.argv[2:])
 slow = json.loads(sys.argv[1])
-loaded = {name: vars(sys.modules[name]) for name in set(sys.modules) - before}
+loaded = set(sys.modules) - before
 found = {name for name in loaded if name in slow or name.rpartition(".")[0] in slow}
-found |= {
-    f"dataclass {name}.{kind}"
-    for name, inside in loaded.items() if name.startswith("vq.")
-    for kind, value in inside.items()
-    if isinstance(value, type) and dataclasses.is_dataclass(value) and value.__init__.__module__ != "vq.frozen"
-}
 sys.exit(f"{status} {sorted(found)}" if status or found else 0)
 """
 

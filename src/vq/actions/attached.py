@@ -6,6 +6,7 @@ What is kept is the bare receipt, and beside it the calibrated document without 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from vq.canonical import digest, parse
@@ -15,7 +16,6 @@ from vq.estimates.exact import decimal
 from vq.estimates.kinds import ESTIMATE, meant_as
 from vq.estimates.receipt import MIB, InputFile
 from vq.files.documents import read_file
-from vq.frozen import dataclass
 
 _MINUTE = 60
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from vq.actions.place import Place
 from vq.errors import UsageError, VqError
 from vq.files.documents import KIB, OPEN_FILE, reasons
-from vq.frozen import dataclass
 
 if TYPE_CHECKING:
     from vq.files.payloads import Payload

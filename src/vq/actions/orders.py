@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from vq.errors import UsageError, VqError, json_path, shown
-from vq.frozen import dataclass
 from vq.jobs.ids import sequence_of
 from vq.jobs.record import Dependency, Need, Reserve
 from vq.jobs.times import LONGEST_SECONDS, limit_seconds

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,6 @@ from vq.actions.place import Place, config_in_force
 from vq.config.values import Config
 from vq.errors import UsageError
 from vq.files.documents import reasons
-from vq.frozen import dataclass
 from vq.jobs.record import Array, Identity, Job, Reserve, State, Work, new_job
 from vq.jobs.times import moment_ms
 from vq.store import submitting

@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TextIO
 
 import click
 
-from vq.frozen import dataclass
 from vq.wording import broken_up, display_width, escape, wrap
 
 PAGE = 80
