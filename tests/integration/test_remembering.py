@@ -53,7 +53,7 @@ def row(name: str, number: int, count: int) -> HistoryRow:
 def store(tmp_path: Path) -> Iterator[Store]:
     with open_store(str(tmp_path / "vq")) as opened:
         rows = [row(name, number, count) for name, count in JOBS.items() for number in range(count)]
-        import_rows(opened, rows)
+        import_rows(opened, rows, "somewhere")
         yield opened
 
 

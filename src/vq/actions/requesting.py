@@ -83,6 +83,6 @@ def check_edit(edit: Edited, config: Config) -> None:
     if edit == Edited(at_ms=edit.at_ms):
         raise UsageError("nothing to change is given", hint="--mem-mb, --cpus, --time, --priority, --name or --tag")
     if edit.cpus is not None:
-        refuse_cpus(edit.cpus, config)
+        refuse_cpus(edit.cpus, "--cpus", config)
     if edit.mem_mb is not None:
         refuse_memory(edit.mem_mb, "--mem-mb", config)
