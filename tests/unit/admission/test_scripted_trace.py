@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import pytest
 
-from scripted_trace import Trace, decisions, expected, traces
+from scripted_trace import Trace, decisions, expected, looked, looked_decisions, traces
 from slow_replay import Slow
 from vq.admission import Policy, simulate
 
 ALL = traces()
+REPLAYED = [trace for trace in ALL if trace.is_replayed]
 
 
 @pytest.mark.parametrize("trace", ALL, ids=lambda trace: trace.name)
+def test_looks_one_by_one_decide_as_the_file_says(trace: Trace) -> None:
+    assert looked_decisions(trace) == expected(trace)
+
+
+@pytest.mark.parametrize("trace", REPLAYED, ids=lambda trace: trace.name)
 def test_a_replay_decides_as_the_file_says(trace: Trace) -> None:
     assert decisions(trace) == expected(trace)
 
 
-@pytest.mark.parametrize("trace", ALL, ids=lambda trace: trace.name)
+@pytest.mark.parametrize("trace", REPLAYED, ids=lambda trace: trace.name)
 def test_the_oracle_counts_the_same(trace: Trace) -> None:
     rows = [job.row() for job in trace.jobs]
     assert simulate(trace.setup, rows, Policy.MEASURED) == Slow(trace.setup, Policy.MEASURED).simulate(rows)
@@ -26,7 +32,11 @@ def test_the_traces_meet_every_rule_and_no_two_things_at_one_moment() -> None:
     bases = {(d["basis"]["kind"], d["basis"].get("peak")) for trace in ALL for d in expected(trace)}
     kinds = {"cap", "unpredictable", "overran", "job", "profile", "profile-max"}
     assert bases == {(kind, None) for kind in kinds} | {("job", "largest")}
-    replays = [simulate(trace.setup, [job.row() for job in trace.jobs], Policy.MEASURED) for trace in ALL]
+    cpu_bases = {d["cpu_basis"]["kind"] for trace in ALL for d in expected(trace)}
+    assert cpu_bases == {"cap", "job", "profile", "profile-max"}
+    reasons = {reason.kind for trace in ALL for _, _, reason in looked(trace).reasons}
+    assert reasons == {"slot", "memory", "high_water", "stalled", "host_memory", "cpu", "behind"}
+    replays = [simulate(trace.setup, [job.row() for job in trace.jobs], Policy.MEASURED) for trace in REPLAYED]
     for figure in ("held_back", "cpu_held", "under_predicted"):
         assert any(getattr(replay, figure) for replay in replays)
     for trace in ALL:
