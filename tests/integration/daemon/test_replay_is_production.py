@@ -97,7 +97,7 @@ class Stage:
         self.places: dict[str, int] = {}
         self.ends: list[tuple[int, str]] = []
         self.started: list[dict[str, Any]] = []
-        self.reasons: list[tuple[int, int, str]] = []
+        self.reasons: list[tuple[int, int, str | None]] = []
         self.began: dict[str, float] = {}
         queue.text = trace.configuration
         import_rows(queue.store, [HistoryRow(**fields_of(row, self.base_ms)) for row in trace.before])
@@ -142,8 +142,8 @@ class Stage:
                 self.move_to(at_ms)
                 self.let_end(identifier)
             self.settle()
-            if not self.trace.beside:
-                self.ask_why()
+            for identifier in [job for job in self.known.jobs if job not in self.known.running][-1:]:
+                self.ask_why(identifier)
 
     def arrive(self, place: int, job: Scripted) -> None:
         gate = self.folder / str(place)
@@ -151,6 +151,7 @@ class Stage:
         work: dict[str, Any] = {"name": job.name, "profile": job.profile, "mem_mb": job.cap_mb, "cpus": job.cpus}
         (identifier,) = self.queue.submit(python(JOB, str(job.peak_mb), str(gate)), **work)
         self.places[identifier] = place
+        self.ask_why(identifier)
         self.queue.until(lambda: identifier in self.known.jobs, f"{identifier} is known", step_seconds=0.0)
 
     def let_end(self, identifier: str) -> None:
@@ -205,15 +206,13 @@ class Stage:
         }
         self.started.append(decision(place, document))
 
-    def ask_why(self) -> None:
-        """Note why the last in order of those that wait does."""
-        waiting = [identifier for identifier in self.known.jobs if identifier not in self.known.running]
-        if waiting:
-            place = Place(folder=self.queue.folder, store=self.queue.store)
+    def ask_why(self, identifier: str) -> None:
+        """Note why a job waits, None for one that can start; a command reads this host and not that of the trace."""
+        if not self.trace.beside:
             config = self.queue.daemon._parts.config  # noqa: SLF001 - as the daemon stored it
-            reason = explain(place, waiting[-1], config, self.queue.now_ms()).reason
-            assert reason is not None
-            self.reasons.append((self.at_ms, self.places[waiting[-1]], reason.kind))
+            place = Place(folder=self.queue.folder, store=self.queue.store)
+            reason = explain(place, identifier, config, self.queue.now_ms()).reason
+            self.reasons.append((self.at_ms, self.places[identifier], None if reason is None else reason.kind))
 
     def rows(self) -> list[Run]:
         """The rows that the daemon wrote, with the trace's own times."""
@@ -284,7 +283,7 @@ def test_live_daemon_and_replay_decide_alike(
         assert decisions(trace, rows) == stage.started, "a replay of the daemon's own rows decides differently"
     if not trace.beside and measured.daemon.enforcement.parent is not None:
         # A command knows what jobs hold where they have groups, and reads the host itself.
-        reasons = [(at_ms, place, reason.kind) for at_ms, place, reason in looked(trace, rows).reasons]
+        reasons = [(at_ms, place, reason and reason.kind) for at_ms, place, reason in looked(trace, rows).reasons]
         assert stage.reasons == reasons, "it is said that jobs wait for something else"
     learned = stage.admission._experience.predictor  # noqa: SLF001 - by what it predicts
     anew = predictor_of(measured.daemon._parts.config, rows_in_order(measured.store))  # noqa: SLF001
