@@ -28,13 +28,10 @@ class Start(NamedTuple):
 
 @dataclass
 class Looks:
-    """What was decided: the starts in order, and why jobs waited, None for one that can start.
-
-    Why is asked of each job when it arrives, and at each moment of the last of those that wait when all is decided.
-    """
+    """What was decided: the starts in order, and why each job waits when it arrives, None for one that can start."""
 
     starts: list[Start] = field(default_factory=list)
-    reasons: list[tuple[int, int, Reason | None]] = field(default_factory=list)
+    reasons: list[Reason | None] = field(default_factory=list)
 
 
 def nothing(_: Run) -> int:
@@ -84,7 +81,8 @@ class _Playing:
                 self.end(id_, now)
             while arrived < len(self.rows) and self.rows[arrived].queued_at <= now:
                 self.waiting[str(arrived)] = self.arriving(str(arrived))
-                self.ask_why(now, str(arrived))
+                explained = explain(self.look(now), self.predictor).get(str(arrived))
+                self.looks.reasons.append(None if explained is None else explained.reason)
                 arrived += 1
             self.settle(now)
 
@@ -116,12 +114,6 @@ class _Playing:
             if not decided.starts and self.remembered == before:
                 break
         self.reserved = {id_: reservation.memory.memory for id_, reservation in decided.reservations.items()}
-        for id_ in list(self.waiting)[-1:]:
-            self.ask_why(now, id_)
-
-    def ask_why(self, now: int, id_: str) -> None:
-        explained = explain(self.look(now), self.predictor).get(id_)
-        self.looks.reasons.append((now, int(id_), None if explained is None else explained.reason))
 
     def look(self, now: int) -> Look:
         host = None

@@ -199,6 +199,15 @@ def decision(place: int, document: dict[str, Any]) -> dict[str, Any]:
 
 def expected(trace: Trace) -> list[dict[str, Any]]:
     """The starts that are right, by the rules."""
+    return [{key: value for key, value in line.items() if key != "waits"} for line in _lines(trace)]
+
+
+def expected_reasons(trace: Trace) -> list[str | None]:
+    """Of each job, what it waits for when it arrives; None for one that starts then."""
+    return [line["waits"] for line in sorted(_lines(trace), key=lambda line: line["job"])]
+
+
+def _lines(trace: Trace) -> list[dict[str, Any]]:
     lines = [json.loads(line) for line in EXPECTED.read_text().splitlines()]
     return [line for line in lines if line.pop("trace") == trace.name]
 

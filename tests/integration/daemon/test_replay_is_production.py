@@ -4,8 +4,8 @@ The jobs are small interpreters that hold the memory the trace says until the te
 daemon's clock from one arrival or end to the next, as the trace has them. So every decision is made by the daemon's own
 loop from what it measured, and must be the one that the trace's file says, and the one that `simulate`, and looks one
 by one, make of the rows that the daemon wrote: who starts at which moment and in which order, what is reserved, and
-what it goes by. Why a job waits, as `vq explain` says it, is what such a look says; and what the daemon has learned,
-row by row as it heard of them, is what its history says, read anew.
+what it goes by. So must be what `vq explain` says of each job that arrives. And what the daemon has learned, row by row
+as it heard of them, is what its history says, read anew.
 
 What the clock decides is kept out or left out, and this is all of it:
 
@@ -42,7 +42,7 @@ from scripted_trace import (
     decision,
     decisions,
     expected,
-    looked,
+    expected_reasons,
     looked_decisions,
     traces,
 )
@@ -97,7 +97,7 @@ class Stage:
         self.places: dict[str, int] = {}
         self.ends: list[tuple[int, str]] = []
         self.started: list[dict[str, Any]] = []
-        self.reasons: list[tuple[int, int, str | None]] = []
+        self.reasons: list[str | None] = []
         self.began: dict[str, float] = {}
         queue.text = trace.configuration
         import_rows(queue.store, [HistoryRow(**fields_of(row, self.base_ms)) for row in trace.before])
@@ -142,8 +142,6 @@ class Stage:
                 self.move_to(at_ms)
                 self.let_end(identifier)
             self.settle()
-            for identifier in [job for job in self.known.jobs if job not in self.known.running][-1:]:
-                self.ask_why(identifier)
 
     def arrive(self, place: int, job: Scripted) -> None:
         gate = self.folder / str(place)
@@ -207,12 +205,11 @@ class Stage:
         self.started.append(decision(place, document))
 
     def ask_why(self, identifier: str) -> None:
-        """Note why a job waits, None for one that can start; a command reads this host and not that of the trace."""
-        if not self.trace.beside:
-            config = self.queue.daemon._parts.config  # noqa: SLF001 - as the daemon stored it
-            place = Place(folder=self.queue.folder, store=self.queue.store)
-            reason = explain(place, identifier, config, self.queue.now_ms()).reason
-            self.reasons.append((self.at_ms, self.places[identifier], None if reason is None else reason.kind))
+        """Note why a job waits, None for one that can start."""
+        config = self.queue.daemon._parts.config  # noqa: SLF001 - as the daemon stored it
+        place = Place(folder=self.queue.folder, store=self.queue.store)
+        reason = explain(place, identifier, config, self.queue.now_ms()).reason
+        self.reasons.append(None if reason is None else reason.kind)
 
     def rows(self) -> list[Run]:
         """The rows that the daemon wrote, with the trace's own times."""
@@ -283,8 +280,7 @@ def test_live_daemon_and_replay_decide_alike(
         assert decisions(trace, rows) == stage.started, "a replay of the daemon's own rows decides differently"
     if not trace.beside and measured.daemon.enforcement.parent is not None:
         # A command knows what jobs hold where they have groups, and reads the host itself.
-        reasons = [(at_ms, place, reason and reason.kind) for at_ms, place, reason in looked(trace, rows).reasons]
-        assert stage.reasons == reasons, "it is said that jobs wait for something else"
+        assert stage.reasons == expected_reasons(trace), "it is said that jobs wait for something else"
     learned = stage.admission._experience.predictor  # noqa: SLF001 - by what it predicts
     anew = predictor_of(measured.daemon._parts.config, rows_in_order(measured.store))  # noqa: SLF001
     assert knowledge(learned, measured.now_ms()) == knowledge(anew, measured.now_ms())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scripted_trace import Trace, decisions, expected, looked, looked_decisions, traces
+from scripted_trace import Trace, decisions, expected, expected_reasons, looked, looked_decisions, traces
 from slow_replay import Slow
 from vq.admission import Policy, simulate
 
@@ -15,6 +15,7 @@ REPLAYED = [trace for trace in ALL if trace.is_replayed]
 @pytest.mark.parametrize("trace", ALL, ids=lambda trace: trace.name)
 def test_looks_one_by_one_decide_as_the_file_says(trace: Trace) -> None:
     assert looked_decisions(trace) == expected(trace)
+    assert [reason and reason.kind for reason in looked(trace).reasons] == expected_reasons(trace)
 
 
 @pytest.mark.parametrize("trace", REPLAYED, ids=lambda trace: trace.name)
@@ -34,7 +35,7 @@ def test_the_traces_meet_every_rule_and_no_two_things_at_one_moment() -> None:
     assert bases == {(kind, None) for kind in kinds} | {("job", "largest")}
     cpu_bases = {d["cpu_basis"]["kind"] for trace in ALL for d in expected(trace)}
     assert cpu_bases == {"cap", "job", "profile", "profile-max"}
-    reasons = {reason and reason.kind for trace in ALL for _, _, reason in looked(trace).reasons}
+    reasons = {waits for trace in ALL for waits in expected_reasons(trace)}
     assert reasons == {None, "slot", "memory", "high_water", "stalled", "host_memory", "cpu", "behind"}
     replays = [simulate(trace.setup, [job.row() for job in trace.jobs], Policy.MEASURED) for trace in REPLAYED]
     for figure in ("held_back", "cpu_held", "under_predicted"):
