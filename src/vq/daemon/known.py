@@ -9,6 +9,7 @@ from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from vq.admission import plan
 from vq.admission.history import Key
@@ -35,16 +36,20 @@ class Due:
     is_cut: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """A waiting job: whether it is open to a start (not held, its dependencies met), from when on, and its array."""
+class _Line(NamedTuple):
+    """What jobs that wait one behind the other share: their kind, their array, and from when on they may start."""
 
-    is_open: bool
+    kind: tuple[Key, str, int, int, bool]
+    group: str | None
     not_before_ms: int
     retry_at_ms: int
-    group: str | None
-    kind: tuple[Key, str, int, int, bool]
-    waiting: plan.Waiting
+
+    def open_at_ms(self, now_ms: int) -> int:
+        """When these jobs may start, as seen now: at once, or at a later time."""
+        # As `waits_for` has it: only what was asked for is waited for, whatever time it was when it was asked.
+        if self.not_before_ms <= now_ms and self.retry_at_ms and backs_off(self.retry_at_ms, now_ms):
+            return self.retry_at_ms
+        return self.not_before_ms
 
 
 class Known:
@@ -54,15 +59,15 @@ class Known:
         self.jobs: dict[str, Job] = {}
         self.running: dict[str, Job] = {}
         self.at_once: dict[str, int | None] = {}
-        self._order: list[Place] = []
-        self._entries: dict[Place, _Entry] = {}
+        # Only jobs that are open to a start: not held, their dependencies met.
+        self._lines: dict[_Line, list[Place]] = {}
+        self._waiting: dict[Place, tuple[_Line, plan.Waiting]] = {}
 
     def put(self, job: Job) -> None:
         """Know a job as it is now; one that has ended is forgotten."""
         before = self.jobs.pop(job.id, None)
         if before is not None and before.state is State.PENDING:
-            place = place_of(before)
-            del self._order[bisect_left(self._order, place)], self._entries[place]
+            self._leave(place_of(before))
         if job.state is State.RUNNING:
             # Assigned in place, a job keeps its rank among those that run: the order in which they started.
             self.running[job.id] = job
@@ -72,33 +77,48 @@ class Known:
             return
         self.jobs[job.id] = job
         if job.state is State.PENDING:
-            place = place_of(job)
-            insort(self._order, place)
-            self._entries[place] = _entry(job)
+            self._wait(job)
 
     def due(self, now_ms: int) -> Due:
         """The jobs that nothing of their own keeps from starting now."""
         running = Counter(job.work.array.group for job in self.running.values() if job.work.array is not None)
         kinds: Counter[tuple[Key, str, int, int, bool]] = Counter()
         waiting: list[plan.Waiting] = []
+        foremost: list[Place] = []
         next_at_ms: int | None = None
         is_cut = False
-        for place in self._order:
-            entry = self._entries[place]
-            if not entry.is_open:
-                continue
-            at_ms = entry.not_before_ms
-            # As `waits_for` has it: only what was asked for is waited for, whatever time it was when it was asked.
-            if at_ms <= now_ms and entry.retry_at_ms and backs_off(entry.retry_at_ms, now_ms):
-                at_ms = entry.retry_at_ms
+        for line, places in self._lines.items():
+            at_ms = line.open_at_ms(now_ms)
             if at_ms > now_ms:
                 next_at_ms = at_ms if next_at_ms is None else min(next_at_ms, at_ms)
-            elif kinds[entry.kind] >= MOST_OF_A_KIND:
+            else:
+                # One more than can stand in a look says that it is cut. Whoever is behind one that does not stand does
+                # not either.
+                foremost += places[: MOST_OF_A_KIND + 1]
+        foremost.sort()
+        for place in foremost:
+            line, job = self._waiting[place]
+            if kinds[line.kind] >= MOST_OF_A_KIND:
                 is_cut = True
-            elif self._admits(entry.group, running):
-                kinds[entry.kind] += 1
-                waiting.append(entry.waiting)
+            elif self._admits(line.group, running):
+                kinds[line.kind] += 1
+                waiting.append(job)
         return Due(waiting=tuple(waiting), next_at_ms=next_at_ms, is_cut=is_cut)
+
+    def _wait(self, job: Job) -> None:
+        if job.life.eligible_at_ms is not None and not job.life.held:
+            place, waiting = place_of(job), waiting_job(job)
+            line = _line(job, waiting)
+            insort(self._lines.setdefault(line, []), place)
+            self._waiting[place] = line, waiting
+
+    def _leave(self, place: Place) -> None:
+        if place in self._waiting:
+            line, _ = self._waiting.pop(place)
+            places = self._lines[line]
+            del places[bisect_left(places, place)]
+            if not places:
+                del self._lines[line]
 
     def _admits(self, group: str | None, running: Counter[str]) -> bool:
         """Whether an array lets one more of it run, which is counted then."""
@@ -153,13 +173,11 @@ def running_job(job: Job, uses: Mapping[str, int | None]) -> plan.Running:
     )
 
 
-def _entry(job: Job) -> _Entry:
-    waiting, reason = waiting_job(job), job.life.reason
-    return _Entry(
-        is_open=job.life.eligible_at_ms is not None and not job.life.held,
+def _line(job: Job, waiting: plan.Waiting) -> _Line:
+    reason = job.life.reason
+    return _Line(
+        kind=(waiting.key, waiting.profile, waiting.memory_cap, waiting.cpu_cap, waiting.whole),
+        group=None if job.work.array is None else job.work.array.group,
         not_before_ms=job.work.not_before_ms or 0,
         retry_at_ms=reason.details["at"] if reason is not None and reason.kind is Kind.RETRY else 0,
-        group=None if job.work.array is None else job.work.array.group,
-        kind=(waiting.key, waiting.profile, waiting.memory_cap, waiting.cpu_cap, waiting.whole),
-        waiting=waiting,
     )

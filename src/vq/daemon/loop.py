@@ -26,7 +26,7 @@ from vq.jobs.events import Event
 from vq.jobs.history_row import HistoryRow
 from vq.jobs.lifecycle import repairs
 from vq.jobs.record import Job
-from vq.store.advancing import Happened, advance_jobs
+from vq.store.advancing import Happened, Keeper, advance_jobs
 from vq.store.connection import Store
 from vq.store.jobs import active, array_at_once, environment, submitted_after
 from vq.store.requests import MOST_AT_ONCE, Waiting, waiting_requests
@@ -153,8 +153,8 @@ class Daemon:
             return () if now_ms is None else self._starts(now_ms)
 
         answered = [one.sequence for one in requests]
-        hooks = bool(parts.config.on_end)
-        advanced = advance_jobs(parts.store, happened, answered=answered, hooks=hooks, then=decide)
+        keeper = Keeper(known=parts.known.jobs, hooks=bool(parts.config.on_end))
+        advanced = advance_jobs(parts.store, happened, answered=answered, then=decide, keeper=keeper)
         for refused in advanced.refused:
             _log.info("%s", refused)
         self._absorb(advanced.jobs.values())

@@ -98,6 +98,7 @@ def opened(state_folder: str, store: Store, config: Config, clock_ms: Callable[[
         hooks = Hooks(config.on_end, hooks_due(store) if config.on_end else ())
         stack.callback(hooks.close)
         attempts, known, boot_id = Attempts(state_folder, machine.enforcement.parent), Known(), processes.boot_id()
+        stack.callback(attempts.close)
         requeue = config.host.on_host_oom == "requeue"
         parts = Parts(
             store=store,

@@ -48,14 +48,17 @@ class Group1(Group):
         wanted = _UNLIMITED if limits.memory_bytes is None else str(limits.memory_bytes)
         with_swap = f"{self._memory}/memory.memsw.limit_in_bytes"
         # Memory alone may never exceed memory with swap: lowering begins with the first, raising with the second.
+        is_raised = False
         try:
             write_text(f"{self._memory}/memory.limit_in_bytes", wanted)
         except OSError as error:
             if error.errno != errno.EINVAL:
                 raise
+            is_raised = True
         if os.path.exists(with_swap):
             write_text(with_swap, wanted)
-        write_text(f"{self._memory}/memory.limit_in_bytes", wanted)
+        if is_raised:
+            write_text(f"{self._memory}/memory.limit_in_bytes", wanted)
 
     def relimit(self, limits: Limits) -> bool:
         """Set the limits; False: the kernel found no way to get what is held below the memory limit."""

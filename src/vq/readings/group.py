@@ -17,6 +17,8 @@ from vq.readings import processes
 from vq.readings.kernel import read_text
 from vq.shapes import Kind, Record, integer
 
+_LINKS_ALONE = 2
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
@@ -186,18 +188,9 @@ class Group:
 
     def remove(self) -> bool:
         """Whether the group is gone, with any the job made inside it; False while something still runs in it."""
-        gone = True
-        for path in self._distinct():
-            for folder in reversed(list(_with_inner(path))):
-                try:
-                    os.rmdir(folder)
-                except FileNotFoundError:
-                    continue
-                except OSError as error:
-                    if error.errno not in (errno.EBUSY, errno.ENOTEMPTY):
-                        raise
-                    gone = False
-        return gone
+        left = [path for path in self._distinct() if not _is_removed(path)]
+        inner = [folder for path in left for folder in reversed(list(_with_inner(path)))]
+        return not [folder for folder in inner if not _is_removed(folder)]
 
     def _distinct(self) -> tuple[str, ...]:
         # Controllers may be mounted together (cpu,cpuacct): one folder, once.
@@ -215,10 +208,25 @@ class Group:
 
 def _with_inner(path: str) -> Iterator[str]:
     """A group's folder and all below it, outer ones first."""
-    if not os.path.isdir(path):
-        return
-    yield path
-    with suppress(FileNotFoundError), os.scandir(path) as entries:
-        inner = [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
-        for folder in inner:
-            yield from _with_inner(folder)
+    with suppress(FileNotFoundError):
+        links = os.stat(path).st_nlink
+        yield path
+        # Most have none: a folder is linked to by its name, by itself, and by each folder in it.
+        if links != _LINKS_ALONE:
+            with os.scandir(path) as entries:
+                inner = [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
+            for folder in inner:
+                yield from _with_inner(folder)
+
+
+def _is_removed(folder: str) -> bool:
+    """Whether a group's folder is there no more; it is removed if nothing is in it."""
+    try:
+        os.rmdir(folder)
+    except FileNotFoundError:
+        return True
+    except OSError as error:
+        if error.errno not in (errno.EBUSY, errno.ENOTEMPTY):
+            raise
+        return False
+    return True

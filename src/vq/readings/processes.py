@@ -11,6 +11,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 
 from vq.readings.kernel import read_bytes, read_text, write_text
 
@@ -21,6 +22,8 @@ _ZOMBIE = "ZX"
 _FIRST_TO_GO = "1000"
 # Not every kernel is built with it (CONFIG_PROC_CHILDREN).
 _TELLS_CHILDREN = os.path.exists(f"/proc/self/task/{os.getpid()}/children")
+# The folder of threads is linked to by its name, by itself, and by each thread.
+_LINKS_OF_ONE_THREAD = 3
 _SIGCHLD_BIT = 1 << (signal.SIGCHLD - 1)
 
 
@@ -191,11 +194,13 @@ def children(pid: int) -> tuple[int, ...]:
     """The children of a process, zombies too; one that ends meanwhile may hide another until the next look."""
     if not _TELLS_CHILDREN:
         return tuple(stat.pid for stat in every() if stat.parent == pid)
+    folder = f"/proc/{pid}/task"
     try:
-        threads = os.listdir(f"/proc/{pid}/task")
+        is_single = os.stat(folder).st_nlink == _LINKS_OF_ONE_THREAD
+        threads = [str(pid)] if is_single else os.listdir(folder)
     except (FileNotFoundError, ProcessLookupError):
         return ()
-    texts = (read_text(f"/proc/{pid}/task/{thread}/children") for thread in threads)
+    texts = (read_text(f"{folder}/{thread}/children") for thread in threads)
     return tuple(int(word) for text in texts if text for word in text.split())
 
 
@@ -244,6 +249,7 @@ def values_of(variable: str) -> frozenset[str]:
     return frozenset(found)
 
 
+@cache
 def boot_id() -> str:
     """The identity of this boot of the machine: process ids mean nothing across two."""
     return (read_text("/proc/sys/kernel/random/boot_id") or "").strip()

@@ -1,7 +1,7 @@
 """Commit steps of jobs' lives: the job, its row of the history and what its dependents learn, in one transaction.
 
 Observe, advance, commit, act: what is returned is to be done after the commit, and may be done again. Only the daemon
-advances jobs; each job is read in the transaction that changes it, so that no step is taken from what was.
+advances jobs, and one that could not commit is given up.
 """
 
 from __future__ import annotations
@@ -36,11 +36,26 @@ class Advanced:
     refused: tuple[TransitionError, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keeper:
+    """Who advances jobs. Those that are `known` are not read; with `hooks` an end is remembered until its hook ran.
+
+    What is known is how the store has it, because nobody else advances jobs.
+    """
+
+    known: Mapping[str, Job] = field(default_factory=dict)
+    hooks: bool = False
+
+
+_ANYBODY = Keeper()
+
+
 @dataclass(slots=True, kw_only=True)
 class _Steps:
     """One transaction: jobs as they were and are, and what they have still to learn of each other."""
 
     connection: sqlite3.Connection
+    known: Mapping[str, Job]
     learn: deque[tuple[str, Event]] = field(default_factory=deque)
     before: dict[str, Job] = field(default_factory=dict)
     jobs: dict[str, Job] = field(default_factory=dict)
@@ -81,7 +96,8 @@ class _Steps:
 
     def _job(self, identifier: str) -> Job:
         if identifier not in self.jobs:
-            self.jobs[identifier] = self.before[identifier] = fetch_job(self.connection, identifier)
+            job = self.known.get(identifier) or fetch_job(self.connection, identifier)
+            self.jobs[identifier] = self.before[identifier] = job
         return self.jobs[identifier]
 
     def _replace(self, effect: TakePlace) -> None:
@@ -100,24 +116,24 @@ def advance_jobs(
     happened: Happened,
     *,
     answered: Iterable[int] = (),
-    hooks: bool = False,
     then: Decide | None = None,
+    keeper: Keeper = _ANYBODY,
 ) -> Advanced:
     """Take the steps that `happened`, in order, each an id and an event, and commit them together.
 
     With `then`, what it decides by the jobs as these steps have left them, and the rows written, is taken after them
-    and committed with them. `answered` are the requests that they answer, which are gone then; with `hooks`, the end of
-    a job is remembered until its hook ran. A step that the life of a job does not take is returned as refused, and the
-    others are taken. Raises `UsageError` for an id that no job has, and `StoreError`; nothing is changed then.
+    and committed with them. `answered` are the requests that they answer, which are gone then. A step that the life of
+    a job does not take is returned as refused, and the others are taken. Raises `UsageError` for an id that no job has,
+    and `StoreError`; nothing is changed then.
     """
     with store.writing() as connection:
-        steps = _Steps(connection=connection)
+        steps = _Steps(connection=connection, known=keeper.known)
         for identifier, event in happened:
             steps.take(identifier, event)
         if then is not None:
             for identifier, event in then(dict(steps.jobs), tuple(steps.rows)):
                 steps.take(identifier, event)
-        ended = {act.job for act in steps.acts if isinstance(act, RunEndHook)} if hooks else set()
+        ended = {act.job for act in steps.acts if isinstance(act, RunEndHook)} if keeper.hooks else set()
         for identifier, job in steps.jobs.items():
             if job is not steps.before[identifier]:
                 update_job(connection, steps.before[identifier], job, hook_due=identifier in ended)

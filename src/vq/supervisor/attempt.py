@@ -16,7 +16,7 @@ from vq.supervisor.folder import Attempt, ResultFile, has_attempt, take_lock, wr
 from vq.supervisor.launch import Launch, Refused, Started, launch
 from vq.supervisor.libc import become_subreaper
 from vq.supervisor.outcome import Outcome, result_document
-from vq.supervisor.requests import close_requests, open_requests
+from vq.supervisor.requests import open_requests
 from vq.supervisor.spec import MARK, Spec, read_spec
 from vq.supervisor.supervision import Start, Supervision
 from vq.supervisor.waking import Waking
@@ -84,7 +84,7 @@ def _run(folder: str, spec: Spec, group: Group | None) -> Outcome:
     finally:
         if group is not None:
             group.close()
-        close_requests(folder, requests)
+        os.close(requests)
         waking.close()
 
 

@@ -20,7 +20,9 @@ ATTEMPT_SCHEMA = "vq.attempt.v1"
 RESULT_SCHEMA = "vq.attempt-result.v1"
 
 RESERVED_BYTES = 16 * 1024
-_ATTEMPT = "attempt.json"
+ATTEMPT = "attempt.json"
+PART = ".part"
+"""The suffix of a file that is not in place yet."""
 
 _ATTEMPT_SHAPE = Record(
     {
@@ -97,27 +99,27 @@ def take_lock(folder: str) -> int | None:
 
 def write_attempt(folder: str, attempt: Attempt) -> None:
     """Leave `attempt.json`, whole or not at all; raises `OSError`, also when one is there already."""
-    temporary = f"{folder}/.{_ATTEMPT}"
+    temporary = f"{folder}/{ATTEMPT}{PART}"
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         _write_all(descriptor, json.dumps(attempt.document()).encode())
     finally:
         os.close(descriptor)
     try:
-        os.link(temporary, f"{folder}/{_ATTEMPT}")
+        os.link(temporary, f"{folder}/{ATTEMPT}")
     finally:
         os.unlink(temporary)
 
 
 def has_attempt(folder: str) -> bool:
     """Whether a supervisor has begun the attempt in `folder`, whatever became of what it left."""
-    return os.path.lexists(f"{folder}/{_ATTEMPT}")
+    return os.path.lexists(f"{folder}/{ATTEMPT}")
 
 
 def read_attempt(folder: str) -> Attempt | None:
     """What `write_attempt` left; None when the attempt never began, or what is there now is none."""
     try:
-        document = json.loads(read_file(f"{folder}/{_ATTEMPT}", MIB))
+        document = json.loads(read_file(f"{folder}/{ATTEMPT}", MIB))
         _ATTEMPT_SHAPE.check(document)
     except (VqError, ValueError):
         return None
@@ -142,7 +144,7 @@ class ResultFile:
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._staged = f"{path}.part"
+        self._staged = path + PART
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
         self._descriptor = os.open(self._staged, flags, 0o600)
         try:

@@ -15,6 +15,8 @@ import os
 import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
 
 from vq.readings import processes
 from vq.readings.kernel import read_number, write_text
@@ -23,7 +25,6 @@ from vq.readings.processes import Process, Stat
 _LAUNCHERS = ("/usr/bin/setsid", "/bin/setsid")
 _USUAL_PATH = "/usr/local/bin:/usr/bin:/bin"
 _OOM_SCORE = 500
-_LAST_CLASSIC_SIGNAL = 31
 _PIECE = 4096
 
 NOT_FOUND = 127
@@ -87,11 +88,11 @@ def launch(plan: Launch) -> Started | Refused:
         logs = _open_logs(plan)
     except OSError as error:
         return Refused(text=f"cannot open the job's logs: {error}")
-    launcher = _tiny_launcher()
+    launcher, inherited = _tiny_launcher(), _inherited()
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
-        _become_job(plan, logs, launcher, writing)
+        _become_job(plan, logs, launcher, inherited, writing)
     for descriptor in {*logs, writing}:
         os.close(descriptor)
     text = _read_to_end(reading).decode(errors="replace")
@@ -104,6 +105,20 @@ def launch(plan: Launch) -> Started | Refused:
         return Started(process=Process(pid=pid, start_ticks=stat.start_ticks if stat else 0))
     _, status = os.waitpid(pid, 0)
     return _adopted(pid, status)
+
+
+class _Inherited(NamedTuple):
+    """What a program that we start has of us, and a job shall not: the signals we ignore, and our score."""
+
+    ignored: tuple[int, ...]
+    oom_score: int
+
+
+@cache
+def _inherited() -> _Inherited:
+    # Once for all jobs, and not in the forked child: whatever it touches is a page to copy.
+    ignored = [number for number in signal.valid_signals() if signal.getsignal(number) is signal.SIG_IGN]
+    return _Inherited(tuple(ignored), read_number("/proc/self/oom_score_adj") or 0)
 
 
 def _read_to_end(descriptor: int) -> bytes:
@@ -126,6 +141,7 @@ def _open_logs(plan: Launch) -> tuple[int, int, int]:
     return opened[0], opened[1], opened[2]
 
 
+@cache
 def _tiny_launcher() -> str | None:
     for path in _LAUNCHERS:
         # The one of BusyBox waits for the job.
@@ -134,17 +150,18 @@ def _tiny_launcher() -> str | None:
     return None
 
 
-def _become_job(plan: Launch, logs: tuple[int, int, int], launcher: str | None, trouble: int) -> None:
+def _become_job(
+    plan: Launch, logs: tuple[int, int, int], launcher: str | None, inherited: _Inherited, trouble: int
+) -> None:
     """Never returns. Runs in the forked child; whatever goes wrong is written to `trouble`."""
     code = _NOT_PREPARED
     step = "cannot prepare the job"
     try:
-        _prepare(logs, plan.umask)
+        _prepare(logs, plan.umask, inherited.ignored)
         step = f"cannot enter the folder {plan.cwd}"
         os.chdir(plan.cwd)
         step = "cannot raise oom_score_adj"
-        adjustment = read_number("/proc/self/oom_score_adj") or 0
-        write_text("/proc/self/oom_score_adj", str(max(_OOM_SCORE, adjustment)))
+        write_text("/proc/self/oom_score_adj", str(max(_OOM_SCORE, inherited.oom_score)))
         # Last, so that little of this interpreter is charged to the job.
         step = "cannot join the control group"
         for descriptor in plan.join:
@@ -162,12 +179,11 @@ def _become_job(plan: Launch, logs: tuple[int, int, int], launcher: str | None, 
         os._exit(code)
 
 
-def _prepare(logs: tuple[int, int, int], umask: int | None) -> None:
+def _prepare(logs: tuple[int, int, int], umask: int | None, ignored: tuple[int, ...]) -> None:
     os.setsid()
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    for number in range(1, _LAST_CLASSIC_SIGNAL + 1):
-        if number not in (signal.SIGKILL, signal.SIGSTOP):
-            signal.signal(number, signal.SIG_DFL)
+    for number in ignored:
+        signal.signal(number, signal.SIG_DFL)
     for target, descriptor in enumerate(logs):
         os.dup2(descriptor, target)
     if umask is not None:
@@ -183,7 +199,8 @@ def _adopted(launcher_pid: int, status: int) -> Started | Refused:
     if not candidates:
         how = f"signal {status & 0x7F}" if status & 0x7F else f"exit status {status >> 8}"
         return Refused(text=f"the job could not be forked ({how}); is a limit on processes too low?")
-    return Started(process=first_after(launcher_pid, candidates, read_number("/proc/sys/kernel/pid_max")).process)
+    pid_max = read_number("/proc/sys/kernel/pid_max") if len(candidates) > 1 else None
+    return Started(process=first_after(launcher_pid, candidates, pid_max).process)
 
 
 def first_after(launcher_pid: int, candidates: Sequence[Stat], pid_max: int | None) -> Stat:

@@ -19,7 +19,7 @@ Action = Literal["kill", "kill-now", "pause", "resume"]
 OUTGREW = "outgrew"
 """The reason of a kill for the host's sake: an end out of memory, by the host's limit."""
 
-_NAME = "requests"
+REQUESTS = "requests"
 _LINE = re.compile(r"(kill|kill-now|pause|resume)(?: ([a-z][a-z0-9_-]{0,31}))?")
 # All that a pipe can hold, so that no line is cut.
 _PIECE = 64 * 1024
@@ -45,20 +45,12 @@ def parse_requests(data: bytes) -> tuple[Request, ...]:
 
 
 def open_requests(folder: str) -> int:
-    """A descriptor to poll and read requests from; the FIFO is made anew."""
-    path = f"{folder}/{_NAME}"
-    with suppress(FileNotFoundError):
-        os.unlink(path)
-    os.mkfifo(path, 0o600)
+    """A descriptor to poll and read requests from. What is told when it is closed goes to nobody."""
+    path = f"{folder}/{REQUESTS}"
+    with suppress(FileExistsError):
+        os.mkfifo(path, 0o600)
     # Open for writing too: otherwise the last writer's leaving would look like an end for ever.
     return os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
-
-
-def close_requests(folder: str, descriptor: int) -> None:
-    """Listen no longer."""
-    with suppress(FileNotFoundError):
-        os.unlink(f"{folder}/{_NAME}")
-    os.close(descriptor)
 
 
 def hear(descriptor: int) -> tuple[Request, ...]:
@@ -72,4 +64,4 @@ def hear(descriptor: int) -> tuple[Request, ...]:
 def ask(folder: str, request: Request) -> bool:
     """Whether a supervisor listens in `folder` and was told; False when there is none (yet, or any more)."""
     line = request.action if request.why is None else f"{request.action} {request.why}"
-    return tell(f"{folder}/{_NAME}", line)
+    return tell(f"{folder}/{REQUESTS}", line)

@@ -16,7 +16,7 @@ from vq.jobs.events import Edited, Ended, Event, HostRebooted, KillRequested, Pa
 from vq.jobs.history_row import HistoryRow
 from vq.jobs.reasons import Kind
 from vq.jobs.record import Array, Dependency, Job, Need, State
-from vq.store.advancing import advance_jobs
+from vq.store.advancing import Keeper, advance_jobs
 from vq.store.connection import Store, StoreError, open_store
 from vq.store.history import append_row, import_rows, rows_in_order
 from vq.store.jobs import (
@@ -336,9 +336,9 @@ def test_a_daemon_begins_with_all_that_has_not_ended_and_then_looks_for_what_is_
 
 def test_the_end_hook_is_due_until_it_ran_where_there_is_one(store: Store) -> None:
     first, second = put(store, retry=1), put(store, depends_on=on("a1"))
-    advance_jobs(store, [(first, started()), (first, ended(code=1))], hooks=True)
+    advance_jobs(store, [(first, started()), (first, ended(code=1))], keeper=Keeper(hooks=True))
     assert hooks_due(store) == []
-    advance_jobs(store, [(first, started(NOW + 20_000)), (first, ended(NOW + 30_000, 2, 1))], hooks=True)
+    advance_jobs(store, [(first, started(NOW + 20_000)), (first, ended(NOW + 30_000, 2, 1))], keeper=Keeper(hooks=True))
     assert hooks_due(store) == [first, second]
     hook_ran(store, [first])
     assert hooks_due(store) == [second]

@@ -12,7 +12,7 @@ import pytest
 from made_jobs import NOW, ended, job, started
 from vq.jobs.events import Edited, HostRebooted, KillRequested
 from vq.jobs.record import Array, Dependency, Need, State
-from vq.store.advancing import advance_jobs
+from vq.store.advancing import Keeper, advance_jobs
 from vq.store.connection import Store, open_store
 from vq.store.history import import_rows, rows_in_order
 from vq.store.jobs import (
@@ -77,11 +77,11 @@ ACTIONS: dict[str, Callable[[Store], Any]] = {
         store,
         [("a2", Edited(at_ms=NOW, tags=("u",))), ("a2", started()), ("a2", HostRebooted(at_ms=NOW, attempt=1))],
         answered=[1],
-        hooks=True,
+        keeper=Keeper(hooks=True),
     ),
     "kill": lambda store: [
         post(store, ["a1"], KillRequested(at_ms=NOW)),
-        advance_jobs(store, [("a1", KillRequested(at_ms=NOW))], hooks=True),
+        advance_jobs(store, [("a1", KillRequested(at_ms=NOW))], keeper=Keeper(hooks=True)),
     ],
     "hook": lambda store: hook_ran(store, ["a1"]),
     "drain": lambda store: set_draining(store, draining=True),

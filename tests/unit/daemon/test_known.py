@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 from hypothesis import given
@@ -65,6 +66,8 @@ def test_only_the_first_of_many_equal_jobs_stand_in_a_look() -> None:
     other = job("d1000", mem_mb=7)
     whole = job("d1001", reserve=Reserve.CAP)
     assert due(known(*many, other, whole)) == [*(one.id for one in many[:MOST_OF_A_KIND]), "d1000", "d1001"]
+    assert known(*many[: MOST_OF_A_KIND + 1]).due(NOW).is_cut
+    assert not known(*many[:MOST_OF_A_KIND], other).due(NOW).is_cut
 
 
 def test_an_ended_job_is_forgotten_and_a_changed_one_takes_its_new_place() -> None:
@@ -78,3 +81,46 @@ def test_an_ended_job_is_forgotten_and_a_changed_one_takes_its_new_place() -> No
     killed, _ = advance(second, KillRequested(at_ms=NOW))
     made.put(killed)
     assert list(made.jobs) == ["a1"]
+
+
+WAITING = st.tuples(
+    st.sampled_from((None, "b1", "b2")),
+    st.sampled_from((100, 200)),
+    st.sampled_from((None, NOW - 5, NOW + 50, NOW + 60)),
+    st.integers(0, 1),
+    st.booleans(),
+)
+
+
+@given(st.lists(WAITING, max_size=90), st.sampled_from((1, 3, 40, None)), st.integers(0, 40))
+def test_a_look_is_what_a_walk_through_all_that_wait_finds(
+    waiting: list[tuple[str | None, int, int | None, int, bool]], at_once: int | None, gone: int
+) -> None:
+    made = Known()
+    made.at_once |= {"b1": at_once, "b2": None}
+    jobs = []
+    for place, (group, mem_mb, not_before_ms, priority, held) in enumerate(waiting, 1):
+        array = None if group is None else Array(group=group, index=place, total=len(waiting))
+        one = job(job_id(place), array=array, mem_mb=mem_mb, not_before_ms=not_before_ms, priority=priority)
+        jobs.append(advance(one, Paused(at_ms=NOW))[0] if held else one)
+        made.put(jobs[-1])
+    for one in jobs[:gone]:
+        made.put(advance(one, KillRequested(at_ms=NOW))[0])
+    kinds: Counter[int] = Counter()
+    members: Counter[str] = Counter()
+    expected, times, is_cut = [], [], False
+    for one in sorted(jobs[gone:], key=lambda one: -one.work.priority):
+        group, at_ms = None if one.work.array is None else one.work.array.group, one.work.not_before_ms or 0
+        if one.life.held:
+            continue
+        if at_ms > NOW:
+            times.append(at_ms)
+        elif kinds[one.work.mem_mb] == MOST_OF_A_KIND:
+            is_cut = True
+        elif group is None or (most := made.at_once[group]) is None or members[group] < most:
+            members[group or ""] += 1
+            kinds[one.work.mem_mb] += 1
+            expected.append(one.id)
+    found = made.due(NOW)
+    assert [one.id for one in found.waiting] == expected
+    assert (found.next_at_ms, found.is_cut) == (min(times, default=None), is_cut)

@@ -21,12 +21,15 @@ from vq.files.documents import MIB, FileError, read_file, reasons
 from vq.files.staging import open_staging
 from vq.hosts.local.environment import job_environment
 from vq.hosts.local.results import Finished, finished
+from vq.hosts.local.spares import Spares
 from vq.jobs.record import Job
 from vq.readings import cgroups, processes
 from vq.readings.group import GroupPaths
 from vq.store.layout import (
     ATTEMPTS,
     LOGS,
+    RESULT,
+    SPEC,
     WORKSPACES,
     attempt_folder,
     log_paths,
@@ -36,12 +39,10 @@ from vq.store.layout import (
     workspace_folder,
 )
 from vq.supervisor import recovery
-from vq.supervisor.folder import has_attempt, read_attempt, read_result, take_lock
+from vq.supervisor.folder import PART, has_attempt, read_attempt, read_result, take_lock
 from vq.supervisor.spec import MARK, SCHEMA
 
 PIDS_MAX = 4096
-SPEC = "spec.json"
-RESULT = "result.json"
 
 _LOG = "supervisor.log"
 _DIGITS = 16
@@ -100,6 +101,7 @@ class Attempts:
         self._parent = parent
         self.digest = digest_of(state_folder)
         self._alive: frozenset[str] = frozenset()
+        self._spares = Spares(f"{state_folder}/{ATTEMPTS}")
         for name in (WORKSPACES, LOGS, ATTEMPTS):
             with reasons(f"{state_folder}/{name}"), suppress(FileExistsError):
                 os.mkdir(f"{state_folder}/{name}", 0o700)
@@ -141,7 +143,7 @@ class Attempts:
         folder = self.folder(job)
         if self.has_begun(job):
             return False
-        with suppress(FileExistsError):
+        if not self.is_prepared(job) and not self._spares.take(folder):
             os.mkdir(folder, 0o700)
         self._make_workspace(job, progress)
         _write_private(f"{folder}/{SPEC}", json.dumps(self._spec(job, environment, enforcement)))
@@ -214,8 +216,13 @@ class Attempts:
         return said.splitlines()[-1] if said else "its supervisor could not begin"
 
     def forget(self, job_id: str, attempt: int) -> None:
-        """Remove the folder of an attempt whose end is recorded, and what its supervisor left of its group."""
+        """Remove the folder of an attempt whose end is recorded, and what its supervisor left of its group.
+
+        One that ended as usual is kept for another attempt; its supervisor removes the group.
+        """
         folder = attempt_folder(self.state_folder, job_id, attempt)
+        if self._spares.keep(folder):
+            return
         known = read_attempt(folder)
         if known is not None and known.group is not None:
             with suppress(OSError):
@@ -232,6 +239,10 @@ class Attempts:
             job, _, number = name.partition(".")
             if number.isdigit() and (job, int(number)) not in running:
                 self.forget(job, int(number))
+
+    def close(self) -> None:
+        """Keep no folder for further attempts."""
+        self._spares.close()
 
     def named(self, name: str) -> tuple[str, int] | None:
         """The job and the number of an attempt of ours by its name; None for any other name."""
@@ -292,7 +303,7 @@ class Attempts:
 
 def _write_private(path: str, text: str) -> None:
     """Put a file that holds an environment in place whole, for its owner only."""
-    staged = f"{path}.part"
+    staged = path + PART
     descriptor = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     with open(descriptor, "w", encoding="utf-8") as file:
         file.write(text)
