@@ -50,6 +50,7 @@ from supervised import MODES, SLOWNESS
 from vq.actions.explain import explain
 from vq.actions.place import Place
 from vq.admission import Copies, Predictor, Run
+from vq.admission.predictor import read_basis
 from vq.daemon.admission import Admission
 from vq.daemon.learning import predictor_of
 from vq.daemon.serving import now_ms
@@ -198,7 +199,7 @@ class Stage:
             "name": self.trace.jobs[place].name,
             "started_at": at_ms,
             "memory": life.reserved_bytes,
-            "basis": life.basis,
+            "basis": read_basis(life.basis or {}).as_data(),
             "cpu": life.cpu_reserved_millicores,
             "cpu_basis": life.cpu_basis or {"kind": "cap"},
         }

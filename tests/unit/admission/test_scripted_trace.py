@@ -7,6 +7,7 @@ import pytest
 from scripted_trace import Trace, decisions, expected, expected_reasons, looked, looked_decisions, traces
 from slow_replay import Slow
 from vq.admission import Policy, simulate
+from vq.admission.predictor import read_basis
 
 ALL = traces()
 REPLAYED = [trace for trace in ALL if trace.is_replayed]
@@ -16,6 +17,13 @@ REPLAYED = [trace for trace in ALL if trace.is_replayed]
 def test_looks_one_by_one_decide_as_the_file_says(trace: Trace) -> None:
     assert looked_decisions(trace) == expected(trace)
     assert [reason and reason.kind for reason in looked(trace).reasons] == expected_reasons(trace)
+
+
+@pytest.mark.parametrize("trace", ALL, ids=lambda trace: trace.name)
+def test_what_a_start_goes_by_is_read_back_as_it_was_written(trace: Trace) -> None:
+    for start in looked(trace).starts:
+        for basis in (start.memory.basis, start.cpu.basis):
+            assert read_basis(basis.as_data()) == basis
 
 
 @pytest.mark.parametrize("trace", REPLAYED, ids=lambda trace: trace.name)
