@@ -4,6 +4,7 @@ from __future__ import annotations
 
 # What `signal` itself stands on: that one, and `typing`, take milliseconds, in which an interrupt leaves a traceback.
 import _signal  # type: ignore[import-not-found]
+import gc
 import os
 
 TYPE_CHECKING = False
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 _INTERRUPTED = 130
+_OBJECTS_A_LOOK = 50_000
 
 
 def main() -> NoReturn:
@@ -19,6 +21,8 @@ def main() -> NoReturn:
     # One that runs in the background has been told to ignore them.
     if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
         _signal.signal(_signal.SIGINT, _leave)
+    # What is loaded stays: to look through it for garbage every 700 objects is a twentieth of a short command's time.
+    gc.set_threshold(_OBJECTS_A_LOOK)
     from vq.cli import main as command_line  # noqa: PLC0415 - what takes its time is loaded under our handler
 
     command_line()

@@ -10,12 +10,19 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable, Iterator
-from hashlib import sha256
+from importlib import import_module
 from typing import Any
 
 from vq.errors import BadDataError
 from vq.shapes import LARGEST, Path
+
+try:
+    # What stands behind `hashlib` where there is no OpenSSL, which takes as long to load as all of a store.
+    _sha256 = import_module("_sha2" if sys.version_info >= (3, 12) else "_sha256").sha256
+except ImportError:
+    from hashlib import sha256 as _sha256
 
 
 class _RefusedError(ValueError):
@@ -35,10 +42,10 @@ def _refuse_constant(_: str) -> Any:
 
 _DECODE = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse_constant).decode
 _ENCODE = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False).encode
-_SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
+_SURROGATE_ESCAPE = rb"\\u[dD][89a-fA-F]"
 
 _FIRST_SURROGATE = "\ud800"
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_LONE_SURROGATE = "[\ud800-\udfff]"
 _LESS_DEEP = "JSON that is nested less deeply"
 _LEAST_ALIKE = 1e-4
 _FIRST_UNLIKE = 1e16
@@ -62,7 +69,7 @@ def parse(data: bytes) -> dict[str, Any]:
         raise _locate(text) from None
     if type(value) is not dict:
         raise BadDataError("a JSON object", found=value)
-    if _SURROGATE_ESCAPE.search(data) and (found := _find(value, _is_cut)) is not None:
+    if re.search(_SURROGATE_ESCAPE, data) and (found := _find(value, _is_cut)) is not None:
         raise _lone_surrogate(*found)
     return value
 
@@ -86,7 +93,7 @@ def canonical(value: Any) -> bytes:
 
 def digest(value: Any) -> str:
     """The SHA-256 of a JSON value's RFC 8785 form, in lowercase hexadecimal."""
-    return sha256(canonical(value)).hexdigest()
+    return str(_sha256(canonical(value)).hexdigest())
 
 
 def pretty(value: Any) -> str:
@@ -165,7 +172,7 @@ def _has_no_form(item: Any) -> bool:
 
 def _is_cut(item: Any) -> bool:
     """Whether a string holds half a surrogate pair."""
-    return isinstance(item, str) and not item.isascii() and _LONE_SURROGATE.search(item) is not None
+    return isinstance(item, str) and not item.isascii() and re.search(_LONE_SURROGATE, item) is not None
 
 
 def _lone_surrogate(path: Path, item: str) -> BadDataError:

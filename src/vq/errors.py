@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-_PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_PLAIN_KEY = r"[A-Za-z_][A-Za-z0-9_]*"
 _SHOWN = 60
 
 
@@ -57,7 +57,7 @@ def json_path(path: tuple[str | int, ...]) -> str:
     for step in path:
         if isinstance(step, int):
             parts.append(f"[{step}]")
-        elif _PLAIN_KEY.fullmatch(step):
+        elif re.fullmatch(_PLAIN_KEY, step):
             parts.append(f".{step}")
         else:
             parts.append(f"[{shown(step)}]")

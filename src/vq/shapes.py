@@ -166,10 +166,17 @@ def text(*, null: bool = False, least: int = 0, most: int | None = None) -> Kind
 
 def matching(pattern: str, expected: str, *, null: bool = False) -> Kind:
     """A string that `pattern` matches from end to end."""
-    match = re.compile(pattern).fullmatch
+    match: Callable[[str], object] | None = None
+
+    def is_match(value: str) -> bool:
+        nonlocal match
+        # Compiled when it is first needed: few commands meet every kind.
+        match = match or re.compile(pattern).fullmatch
+        return match(value) is not None
+
     if null:
-        return Kind(f"{expected}, or null", lambda v: v is None or (type(v) is str and match(v) is not None))
-    return Kind(expected, lambda v: type(v) is str and match(v) is not None)
+        return Kind(f"{expected}, or null", lambda v: v is None or (type(v) is str and is_match(v)))
+    return Kind(expected, lambda v: type(v) is str and is_match(v))
 
 
 def one_of(values: Iterable[str], *, null: bool = False) -> Kind:

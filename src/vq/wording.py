@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+MIB = 2**20
+
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 _STEP = 1024
 _FOUR_DIGITS = 1000

@@ -6,7 +6,6 @@ What is kept is the bare receipt, and beside it the calibrated document without 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from vq.canonical import digest, parse
@@ -15,6 +14,7 @@ from vq.estimates.calibrated import MOST_BYTES, SCHEMAS, read_estimate
 from vq.estimates.exact import decimal
 from vq.estimates.receipt import MIB, InputFile
 from vq.files.documents import read_file
+from vq.frozen import dataclass
 
 _MINUTE = 60
 

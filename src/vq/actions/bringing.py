@@ -6,15 +6,15 @@ The payload lies in a private staging folder while everything is decided on it; 
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from vq.actions.place import Place
 from vq.errors import UsageError
 from vq.files.documents import OPEN_FILE, reasons
+from vq.frozen import dataclass
 
 if TYPE_CHECKING:
     from vq.files.payloads import Payload
@@ -150,15 +150,22 @@ def _runner(path: str) -> tuple[str, ...]:
         raise UsageError(
             "is a file, but nothing says how to run it: no #! line, no .py or .sh at its end",
             where=path,
-            hint=f"put what runs it in front: vq submit -d . -- PROGRAM {shlex.quote(path)}",
+            hint=f"put what runs it in front: vq submit -d . -- PROGRAM {_quoted(path)}",
         )
     return _BY_ENDING[ending]
+
+
+def _quoted(*words: str) -> str:
+    """Words as a shell reads them."""
+    import shlex  # noqa: PLC0415 - only a refusal quotes
+
+    return shlex.join(words)
 
 
 def _no_script(words: Sequence[str]) -> UsageError:
     return UsageError(
         f"{words[0]!r} is no file here, so it is neither a script nor an option",
-        hint=f"to run a command, put -- before it: vq submit -- {shlex.join(words)}",
+        hint=f"to run a command, put -- before it: vq submit -- {_quoted(*words)}",
     )
 
 
@@ -171,7 +178,7 @@ def refuse_absent_program(command: Sequence[str], brought: Brought, environment:
         return
     if "/" in program and _has(brought, program):
         return
-    rest = shlex.join((program if "/" in program else f"./{program}", *command[1:]))
+    rest = _quoted(program if "/" in program else f"./{program}", *command[1:])
     raise UsageError(
         f"{program} is here, but not in the folder that the job starts in",
         hint=f"bring this folder along with -d ., or run in it with --here: vq submit -d . -- {rest}",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import Any
 
 from vq.actions.place import Place
@@ -14,10 +13,10 @@ from vq.estimates.receipt import read_receipt
 from vq.estimates.usage import read_usage
 from vq.files.documents import write_new
 from vq.files.folders import new_folder, refuse_used_folder
-from vq.jobs.reasons import MIB
+from vq.frozen import dataclass
 from vq.jobs.record import Job, Limit, State
 from vq.store.estimates import Estimated, ended_with_estimate
-from vq.wording import escape
+from vq.wording import MIB, escape
 
 NO_OUTCOME = "no_evaluable_outcome"
 INVALID_RECEIPT = "invalid_receipt"

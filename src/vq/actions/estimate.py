@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from vq.canonical import digest, parse, pretty
@@ -19,6 +18,7 @@ from vq.estimates.programs import PROGRAMS, recognised
 from vq.estimates.receipt import MOST_BYTES, make_receipt
 from vq.files.documents import MIB, read_file
 from vq.files.inputs import fingerprint
+from vq.frozen import dataclass
 
 _MOST_BYTES = 64 * MIB
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from operator import attrgetter
 
@@ -17,6 +16,7 @@ from vq.files.lines import read_lines
 from vq.formats import jsonl
 from vq.formats.outcomes import LONGEST_LINE, LONGEST_NAME, Importer, Line, Outcome, Source, Unread
 from vq.formats.tally import Tally
+from vq.frozen import dataclass
 from vq.jobs.history_row import HistoryRow
 from vq.store.history import MOST_IMPORTED, import_rows, rows_in_order
 

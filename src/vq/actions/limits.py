@@ -5,15 +5,15 @@ A share is the memory budget × CPUs of the job / CPUs of the host, at least 2 G
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from vq.actions.orders import Order
 from vq.config.values import Config, Profile
 from vq.errors import UsageError
-from vq.jobs.reasons import MIB
+from vq.frozen import dataclass
 from vq.jobs.record import MemorySource, WallSource
 from vq.jobs.times import LONGEST_SECONDS, shown_seconds
+from vq.wording import MIB
 
 if TYPE_CHECKING:
     from vq.actions.attached import Attached

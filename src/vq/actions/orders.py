@@ -7,10 +7,10 @@ without looking at the queue, the host or a file is refused here.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from vq.errors import UsageError, shown
+from vq.frozen import dataclass
 from vq.jobs.ids import sequence_of
 from vq.jobs.record import Dependency, Need, Reserve
 from vq.jobs.times import LONGEST_SECONDS, limit_seconds

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from vq.actions.limits import refuse_cpus, refuse_memory
 from vq.actions.place import Place
 from vq.actions.waking import nudge
 from vq.config.values import Config
 from vq.errors import UsageError, VqError
+from vq.frozen import dataclass
 from vq.jobs.events import Edited
 from vq.jobs.ids import sequence_of
 from vq.jobs.record import State

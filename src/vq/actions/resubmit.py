@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from vq.actions.limits import refuse_cpus, refuse_memory
 from vq.actions.place import Place
@@ -12,6 +12,7 @@ from vq.actions.requesting import now_ms
 from vq.config.values import Config
 from vq.errors import VqError
 from vq.files.snapshots import has_snapshot
+from vq.frozen import dataclass
 from vq.jobs.record import Job, MemorySource, State, WallSource, Work, new_job
 from vq.store import jobs as stored
 from vq.store import submitting

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -21,18 +21,17 @@ from vq.actions.place import Place, config_in_force
 from vq.config.values import Config
 from vq.errors import UsageError
 from vq.files.documents import reasons
-from vq.jobs.intent import Asked, check_key, intent_digest
+from vq.frozen import dataclass
 from vq.jobs.record import Array, Identity, Job, Reserve, State, Work, new_job
 from vq.jobs.times import moment_ms
 from vq.store import submitting
 from vq.store.submitting import Claim, Submission
-from vq.wording import human_bytes
+from vq.wording import MIB, human_bytes
 
 if TYPE_CHECKING:
     from vq.actions.attached import Attached
 
 HOST = "localhost"
-MIB = 2**20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +70,8 @@ def submit(
 ) -> Submitted:
     """Accept the jobs of a request; on disk when this returns. Raises `VqError`; nothing is left then."""
     if request.key is not None:
+        from vq.jobs.intent import check_key  # noqa: PLC0415 - few submissions have a key
+
         check_key(request.key)
         if request.array is not None or len(request.orders) != 1:
             raise UsageError("--idempotency-key is for single jobs", hint="submit each job with a key of its own")
@@ -80,7 +81,7 @@ def submit(
         _check_all(prepared, having, environment)
         claim = None
         if request.key is not None:
-            claim = Claim(key=request.key, intent=intent_digest(_asked(prepared[0], having)))
+            claim = Claim(key=request.key, intent=_intent(prepared[0], having))
         accepted = submitting.submit(
             place.store,
             _submissions(prepared, having, request, environment),
@@ -139,10 +140,12 @@ def _check_all(prepared: Sequence[_Prepared], having: Brought, environment: Mapp
         matched.add(id(attached))
 
 
-def _asked(one: _Prepared, having: Brought) -> Asked:
-    """What the idempotency of a submission goes by: what stood on the command line."""
+def _intent(one: _Prepared, having: Brought) -> str:
+    """What the idempotency of a submission goes by: the digest of what stood on the command line."""
+    from vq.jobs.intent import Asked, intent_digest  # noqa: PLC0415 - as above
+
     order, limits, attached = one.order, one.limits, one.attached
-    return Asked(
+    asked = Asked(
         command=order.command,
         payload_sha256=None if having.payload is None else having.payload.digest,
         here=having.here,
@@ -168,6 +171,7 @@ def _asked(one: _Prepared, having: Brought) -> Asked:
         estimate_sha256=None if attached is None else attached.receipt_sha256,
         calibration_sha256=None if attached is None else attached.calibration_sha256,
     )
+    return intent_digest(asked)
 
 
 def _submissions(

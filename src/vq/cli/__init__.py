@@ -26,7 +26,8 @@ def main() -> NoReturn:
     except OSError as error:
         _forget_stdout()
         status = status or _output_failed(error)
-    sys.exit(status)
+    # All is written and closed by now; to take the interpreter apart would be a seventh of the time of a submission.
+    os._exit(status)
 
 
 def _interruptible(arguments: Sequence[str]) -> int:

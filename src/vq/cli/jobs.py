@@ -11,7 +11,7 @@ from vq.actions.place import Place, config_in_force, open_place
 from vq.canonical import pretty
 from vq.cli.output import Output, note, warn
 from vq.errors import VqError
-from vq.store.jobs import ACTIVE
+from vq.jobs.record import ACTIVE
 
 DRAINS = "the queue drains: nothing starts until vq daemon resume"
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 
 import click
 
+from vq.frozen import dataclass
 from vq.wording import broken_up, display_width, escape, wrap
 
 PAGE = 80
@@ -24,7 +24,7 @@ _LONGEST = 32
 """The columns of a cell in a table that is too wide for the page otherwise: four of them fit."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
     """How one command shows its result: `json`, `quiet` or as text."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -87,6 +86,8 @@ def queue(watch: bool, as_json: bool, quiet: bool, **options: Any) -> None:  # n
 
 def _watch(output: Output, place: Place, options: Mapping[str, Any]) -> None:
     """Show the jobs again every second, on a screen of their own, until an interrupt; as many as it has lines for."""
+    import shutil  # noqa: PLC0415 - it loads every compression there is
+
     click.echo(_OWN_SCREEN, nl=False)
     try:
         while True:

@@ -9,19 +9,15 @@ from typing import Any
 
 import click
 
-from vq.actions.explain import explain
 from vq.actions.place import Place, config_in_force
-from vq.actions.requesting import now_ms
 from vq.canonical import pretty
 from vq.cli.corrections import short
 from vq.cli.jobs import the_queue
 from vq.cli.options import json_option, quiet_option
 from vq.cli.output import Output
-from vq.cli.sentences import reserved_sentence, waits_sentence
-from vq.jobs.record import State
+from vq.jobs.record import ACTIVE, State
 from vq.jobs.times import shown_moment, shown_seconds
 from vq.store import jobs as stored
-from vq.store.jobs import ACTIVE
 from vq.wording import human_bytes
 
 _MIB = 2**20
@@ -82,6 +78,10 @@ def _lines(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _admission(place: Place, identifier: str) -> Iterator[tuple[str, str]]:
     """What admission says of a job that has not ended: what it has or would have, and what it waits for."""
+    from vq.actions.explain import explain  # noqa: PLC0415 - it loads all of admission, which an ended job needs not
+    from vq.actions.requesting import now_ms  # noqa: PLC0415
+    from vq.cli.sentences import reserved_sentence, waits_sentence  # noqa: PLC0415
+
     config = config_in_force(place, os.environ)
     found = explain(place, identifier, config, now_ms())
     prediction = found.prediction

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from vq.config.keys import KEYS, PROFILE_KEYS
+from vq.frozen import dataclass
 from vq.shapes import ANY_OBJECT, Record, one_of, text
 
 _WITH_UNITS = {

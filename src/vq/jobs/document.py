@@ -7,11 +7,10 @@ kept by digest, and stand beside the record where it is shown.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vq.errors import BadDataError
 from vq.jobs.ids import ID_PATTERN
-from vq.jobs.reasons import read_reason, reason_document
 from vq.jobs.record import (
     Array,
     Attempt,
@@ -28,6 +27,9 @@ from vq.jobs.record import (
     Work,
 )
 from vq.shapes import BOOLEAN, LARGEST, SHA256_OR_NULL, Kind, Listing, Record, integer, matching, number, one_of, text
+
+if TYPE_CHECKING:
+    from vq.jobs.reasons import Reason
 
 _MS = 1000
 
@@ -158,7 +160,7 @@ def _work_document(work: Work) -> dict[str, Any]:
 def _life_document(life: Life) -> dict[str, Any]:
     return {
         "state": life.state.value,
-        "reason": None if life.reason is None else reason_document(life.reason),
+        "reason": _reason_document(life.reason),
         "held": life.held,
         "waiting_for": list(life.waiting_for),
         "kill_requested": life.kill_requested,
@@ -193,6 +195,14 @@ def _life_document(life: Life) -> dict[str, Any]:
         "stdout_path": life.stdout_path,
         "stderr_path": life.stderr_path,
     }
+
+
+def _reason_document(reason: Reason | None) -> dict[str, Any] | None:
+    if reason is None:
+        return None
+    from vq.jobs.reasons import reason_document  # noqa: PLC0415 - a new job has none
+
+    return reason_document(reason)
 
 
 def _value(word: StrEnum | None) -> str | None:
@@ -251,7 +261,7 @@ def _read_life(document: dict[str, Any]) -> Life:
     limit, reason = document["limit_fired"], document["reason"]
     return Life(
         state=State(document["state"]),
-        reason=None if reason is None else read_reason(reason, ("reason",)),
+        reason=None if reason is None else _read_reason(reason),
         held=document["held"],
         waiting_for=tuple(document["waiting_for"]),
         kill_requested=document["kill_requested"],
@@ -276,6 +286,12 @@ def _read_life(document: dict[str, Any]) -> Life:
         stdout_path=document["stdout_path"],
         stderr_path=document["stderr_path"],
     )
+
+
+def _read_reason(document: Any) -> Reason:
+    from vq.jobs.reasons import read_reason  # noqa: PLC0415 - as above
+
+    return read_reason(document, ("reason",))
 
 
 def _read_attempt(item: dict[str, Any]) -> Attempt:

@@ -7,11 +7,14 @@ unless a name says otherwise. None is unknown or not given, never zero.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from vq.jobs.reasons import MIB, Reason
+from vq.frozen import dataclass
+from vq.wording import MIB
+
+if TYPE_CHECKING:
+    from vq.jobs.reasons import Reason
 
 CPU_MILLICORES = 1000
 
@@ -33,13 +36,16 @@ class State(StrEnum):
     @property
     def ended(self) -> bool:
         """Whether this is an end."""
-        return self not in (State.PENDING, State.RUNNING)
+        return self not in ACTIVE
 
     @property
     def outcome(self) -> str | None:
         """The outcome as an evaluation set names it; None where there is nothing to evaluate."""
         return _OUTCOMES.get(self)
 
+
+ACTIVE = (State.PENDING, State.RUNNING)
+"""The states that are no end."""
 
 _OUTCOMES = {
     State.COMPLETED: "completed",

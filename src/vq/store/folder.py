@@ -38,7 +38,7 @@ NETWORK = frozenset(
 """File systems of more than one host: SQLite's write-ahead log needs memory that all its users share."""
 
 _MOUNTS = "/proc/self/mountinfo"
-_OCTAL = re.compile(r"\\([0-7]{3})")
+_OCTAL = r"\\([0-7]{3})"
 
 
 class StateError(VqError):
@@ -102,7 +102,9 @@ def file_system_type(mounts: str, path: str) -> str | None:
     best, kind = -1, None
     for line in mounts.splitlines():
         fields, _, rest = line.partition(" - ")
-        place = _OCTAL.sub(lambda found: chr(int(found[1], 8)), fields.split(" ")[4])
+        place = fields.split(" ")[4]
+        if "\\" in place:
+            place = re.sub(_OCTAL, lambda found: chr(int(found[1], 8)), place)
         inside = place in ("/", path) or path.startswith(f"{place}/")
         if inside and len(place) >= best:
             best, kind = len(place), rest.split(" ")[0]

@@ -6,16 +6,15 @@ import heapq
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from vq.frozen import dataclass
 from vq.jobs.ids import job_id, sequence_of
-from vq.jobs.record import Job, State
+from vq.jobs.record import ACTIVE, Job, State
 from vq.store.connection import Store
 from vq.store.documents import fetch_document
 from vq.store.rows import decoded, fetch_job, fetch_state, no_such_job
 
-ACTIVE = (State.PENDING, State.RUNNING)
 PENDING_SHOWN = 50
 ENDED_SHOWN = 50
 RECENT_MS = 3_600_000
