@@ -13,7 +13,7 @@ What the clock decides is kept out or left out, and this is all of it:
   everything that runs has been sampled; until then a job counts with its whole limit, and would start others later.
 - It learns of an end a little after it, and two ends or an end and an arrival may be seen in one look. Here each has a
   moment of its own.
-- `until` of a basis is the real end of a run and seven days; it is not compared.
+- `until` of a basis is the real end of a run and seven days; it is not compared, but must be to come.
 - A run that was cancelled takes room in a live queue and is left out of a replay, as is what the host leaves, and what
   the queue knew before. Traces with any of these are held against looks only. What other programs hold, and how the
   host stalls, is as the trace says, in place of two readings of the kernel; what the jobs hold is measured.
@@ -195,11 +195,13 @@ class Stage:
         at_ms = (life.started_at_ms or 0) - self.base_ms
         self.began[identifier] = time.monotonic()
         heapq.heappush(self.ends, (at_ms + self.trace.jobs[place].lasts, identifier))
+        basis = life.basis or {}
+        assert basis.get("until", self.queue.now_ms()) >= self.queue.now_ms() // 1000, "it still counts"
         document = {
             "name": self.trace.jobs[place].name,
             "started_at": at_ms,
             "memory": life.reserved_bytes,
-            "basis": read_basis(life.basis or {}).as_data(),
+            "basis": read_basis(basis).as_data(),
             "cpu": life.cpu_reserved_millicores,
             "cpu_basis": life.cpu_basis or {"kind": "cap"},
         }
