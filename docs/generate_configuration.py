@@ -22,8 +22,8 @@ HEAD = """\
 key may be missing. What is wrong is refused with its line. The daemon reads the file when it starts, and what it made
 of it holds for every command until it starts again; `vq config show` prints that, and where each value came from.
 
-Sizes are whole numbers with K, M, G or T (powers of 1024), spans of time whole numbers with s, m, h or d. Both are
-text: a number without its unit is refused.
+Sizes are numbers with a unit, as on the command line: K, M, G or T, also written KB or KiB, are powers of 1024. Spans
+of time are whole numbers with s, m, h or d. Both are text: a number without its unit is refused.
 """
 DEFAULTS = {
     "host.memory_max": "three quarters of the host's memory",

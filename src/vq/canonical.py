@@ -10,19 +10,12 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Callable, Iterator
-from importlib import import_module
+from hashlib import sha256
 from typing import Any
 
 from vq.errors import BadDataError
 from vq.shapes import LARGEST, Path
-
-try:
-    # What stands behind `hashlib` where there is no OpenSSL, which takes as long to load as all of a store.
-    _sha256 = import_module("_sha2" if sys.version_info >= (3, 12) else "_sha256").sha256
-except ImportError:
-    from hashlib import sha256 as _sha256
 
 
 class _RefusedError(ValueError):
@@ -93,7 +86,7 @@ def canonical(value: Any) -> bytes:
 
 def digest(value: Any) -> str:
     """The SHA-256 of a JSON value's RFC 8785 form, in lowercase hexadecimal."""
-    return str(_sha256(canonical(value)).hexdigest())
+    return sha256(canonical(value)).hexdigest()
 
 
 def pretty(value: Any) -> str:

@@ -329,6 +329,45 @@ def test_the_rows_of_a_file_become_the_history_of_the_queue_once(taught: Queue) 
     assert taught.json("history", "import", "exported.jsonl", "--format", "jsonl", "--store")["added"] == 0
 
 
+def test_an_import_says_whose_rows_they_are_and_how_to_undo_it(queue: Queue) -> None:
+    table = "tool,peak,at,ok\nalign,1048576,1000,yes\n"
+    (queue.cwd / "my runs.csv").write_text(table, encoding="utf-8")
+    (queue.cwd / "more.csv").write_text(table + "sort,1048576,1000,yes\n", encoding="utf-8")
+    columns = ("name=tool", "memory_peak=peak:b", "queued_at=at:ms", "succeeded=ok")
+    rules = ("--format", "csv", "--store", *(word for column in columns for word in ("--map", column)))
+    assert "my runs, the file's name; predictions go by it" in " ".join(
+        (said := queue.ok("history", "import", "my runs.csv", *rules)).split()
+    )
+    assert "Undo:       vq history forget 'my runs.csv'\n" in said
+    said = queue.ok("history", "import", "more.csv", *rules, "--repository", "lab")
+    assert "Repository: lab\n" in said
+    assert "Undo:" not in queue.ok("history", "import", "more.csv", *rules, "--repository", "lab")
+    assert [line.split() for line in queue.ok("history", "imports").splitlines()] == [
+        ["SOURCE", "ROWS", "FIRST", "LAST"],
+        ["more.csv", "2", "1970-01-01", "1970-01-01"],
+        ["my", "runs.csv", "1", "1970-01-01", "1970-01-01"],
+    ]
+    refusal = queue.refused("history", "forget", "accounting.txt")
+    assert 'nothing was imported from "accounting.txt"' in refusal
+    assert 'imported were "more.csv", "my runs.csv"' in refusal
+    assert queue.ok("history", "forget", "more.csv") == "forgot 2 rows of more.csv\n"
+    assert queue.json("history", "forget", "my runs.csv") == {"source": "my runs.csv", "forgotten": 1}
+    assert queue.json("history", "imports") == {"imports": []}
+    assert queue.ok("history", "export") == ""
+    assert "own runs are never forgotten" in queue.refused("history", "forget", "my runs.csv")
+
+
+def test_an_import_names_a_few_of_many_repositories(queue: Queue) -> None:
+    for count, said in (
+        (2, "Repository: r0, r1\n"),
+        (3, "Repository: r0, r1, r2\n"),
+        (5, "Repository: r0, r1, r2, …\n"),
+    ):
+        rows = "".join(written(run(repository=f"r{number}")) for number in range(count))
+        (queue.cwd / "rows.jsonl").write_text(rows, encoding="utf-8")
+        assert said in queue.ok("history", "import", "rows.jsonl", "--format", "jsonl", "-o", f"out-{count}.jsonl")
+
+
 def test_rows_that_teach_nothing_here_and_rows_from_the_future_are_told(queue: Queue, history: Path) -> None:
     shutil.copy(history / "rows.jsonl", queue.cwd)
     ended = queue.run("history", "import", "rows.jsonl", "--format", "jsonl", "--profile", "gpu", "--store")

@@ -383,3 +383,42 @@ def test_an_output_of_another_program_is_told_by_its_words(here: Path, vq: Run) 
     ended = vq("estimate", "pw.out")
     assert ended.status == 1
     assert "--program quantum-espresso" in ended.err
+
+
+def test_a_file_that_no_program_is_known_by_leads_to_the_option(here: Path, vq: Run) -> None:
+    (here / "some.out").write_text("what is this?\n")
+    for options, said in (
+        ((), "read as a file of vibe-qc; of another program: --program auto|quantum-espresso|vasp\n"),
+        (
+            ("--program", "vasp"),
+            "read as a file of vasp; of another program: --program auto|vibe-qc|quantum-espresso\n",
+        ),
+    ):
+        assert said in vq("estimate", "some.out", *options).err
+    (here / "begun.system").write_text(MANIFEST.replace("dry_run", "finished"))
+    assert "--program" not in vq("estimate", "begun.system").err
+
+
+def test_a_document_in_place_of_another_is_told_as_what_it_is(here: Path, vq: Run) -> None:
+    (here / "receipt.json").write_text(vq("estimate", "m.system", "--json").out)
+    a_set = "expected is an evaluation set, which vq estimate-collect makes"
+    a_calibration = "expected is a calibration, which vq estimate-calibrate makes"
+    label = ("--hardware-class", "class-a")
+    for words, said in (
+        (("estimate-evaluate", "cal.json"), f"this is a calibration; {a_set}"),
+        (("estimate-calibrate", "receipt.json", "-o", "x.json"), f"this is an estimate; {a_set}"),
+        (("estimate-evaluate", "set.json", "--calibration", "set.json"), f"this is an evaluation set; {a_calibration}"),
+        (("estimate", "m.system", "--calibration", "receipt.json", *label), f"this is an estimate; {a_calibration}"),
+        (("estimate", "set.json"), "this is an evaluation set; expected is what a program printed or wrote beforehand"),
+    ):
+        ended = vq(*words)
+        assert (ended.status, ended.out) == (1, "")
+        assert ended.err.endswith(f"\n  {said}\n"), ended.err
+    document = json.loads((here / "set.json").read_text())
+    document["cases"][0]["usage"] = document["cases"][0]["estimate"]
+    (here / "swapped.json").write_text(json.dumps(document))
+    ended = vq("estimate-evaluate", "swapped.json")
+    assert "this is an estimate; expected is a usage receipt, which a run of a job makes" in ended.err
+    (here / "broken.json").write_text('{"schema_name": "vq.estimate-calibration/9"}')
+    ended = vq("estimate-evaluate", "set.json", "--calibration", "broken.json")
+    assert (ended.status, "this is" in ended.err) == (1, False)

@@ -39,7 +39,7 @@ def test_commands_and_options_are_completed(shell: str) -> None:
     assert words(shell, "vq estimate-") == ["estimate-evaluate", "estimate-calibrate", "estimate-collect"]
     assert words(shell, "vq dig") == ["digest"]
     assert "--version" in words(shell, "vq --v")
-    assert words(shell, "vq estimate --mem") == ["--memory-mb"]
+    assert words(shell, "vq estimate --memo") == ["--memory-mb"]
     assert set(words(shell, "vq completion ")) == set(SHELLS)
 
 

@@ -46,6 +46,14 @@ def test_a_receipt_of_the_whole_job(here: Path, vq: Run) -> None:
     assert "10.2 MiB (10695476 bytes), scope job, without a safety margin" in text.out
 
 
+def test_a_figure_of_one_process_says_what_makes_it_one_of_the_job(here: Path, vq: Run) -> None:
+    text = " ".join(vq("estimate", "pw.out", *QE).out.split())
+    before, _, document = text.partition("if the program prints one of the whole job, too, say ")
+    assert "For the job: unknown, as the figure is of one rank; " in before
+    (here / "said.json").write_text(document[: document.index("}") + 1])
+    assert vq("estimate", "pw.out", *QE, "--features", "said.json", "-q").out == "10695476\n"
+
+
 def test_what_is_recognised_as_none_or_several_is_refused(here: Path, vq: Run) -> None:
     (here / "both").write_bytes(MANIFEST.encode() + pwscf())
     for name, found in (("job.json", "none"), ("both", "vibe-qc, quantum-espresso")):

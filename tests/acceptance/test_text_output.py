@@ -164,13 +164,16 @@ def test_what_an_estimate_says(here: Path, vq: Run) -> None:
     text = one_line(vq(*COMMANDS["apply"], "--features", "f.json").out)
     assert "Program: vibe-qc 0.17.4 (vibe-qc-dry-run/1)" in text
     assert "Memory: 976.6 KiB (1000000 bytes), scope rank, safety margin included" in text
-    assert "For the job: unknown" in text
+    assert "For the job: unknown, as the figure is of one rank; if the program prints one of the whole job" in text
     assert "Calibrated memory: none: no group of the calibration matches this estimate" in text
     assert "Calibrated runtime: none: the estimate has no runtime interval" in text
     write_json(here / "f.json", {"schema_version": 1, "algorithm": "direct", "memory_scope": "job"})
     text = one_line(vq(*COMMANDS["apply"], "--features", "f.json", "-o", "out.json").out)
     assert "1.192 MiB (1250000 bytes), the figure x 1.25, the worst ratio in training" in text
     assert "Written to: out.json" in text
+    text = one_line(vq("estimate", "m.system").out)
+    assert "For the job: unknown, as what the figure covers is not said; if it is the whole job, say" in text
+    assert '{"schema_version": 1, "memory_scope": "job"} in a --features file; --memory-mb sets a limit' in text
     text = one_line(vq("estimate", "m.system", "--memory-mb", "7").out)
     assert "Override: 7 MiB" in text
     assert "For the job: 7 MiB (7340032 bytes)" in text

@@ -347,6 +347,19 @@ def test_an_element_that_is_submitted_anew_keeps_its_index(queue: Queue) -> None
     assert (again["environment"]["VQ_ARRAY_INDEX"], again["environment"]["VQ_ARRAY_TOTAL"]) == ("1", "3")
 
 
+def test_a_job_is_submitted_anew_with_what_is_given_and_else_as_it_was(queue: Queue) -> None:
+    queue.ok("submit", "--cpus", "1", "--mem-mb", "100", "--priority", "3", "--name", "one", "--", "true")
+    kept = ("cpus", "mem_mb", "mem_mb_source", "wall_time_seconds", "priority", "name")
+    for words, found in (
+        ((), (1, 100, "explicit", None, 3, "one")),
+        (("--cpus", "2", "--mem", "1G"), (2, 1024, "explicit", None, 3, "one")),
+        (("--priority", "0", "--time", "2h"), (1, 100, "explicit", 7200, 0, "one")),
+    ):
+        again = queue.status(queue.ok("resubmit", "a1", *words).strip())
+        assert tuple(again[key] for key in kept) == found
+    assert "--cpus: 3 CPUs are more" in queue.refused("resubmit", "a1", "--cpus", "3")
+
+
 def test_what_was_measured_is_summed_up_and_collected(live: Queue) -> None:
     (live.cwd / "estimate.json").write_text(json.dumps(receipt(2**30)))
     submit = ("submit", "--wait", "--mem-mb", "200", "--estimate", "estimate.json", "--name", "n", "--")

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from vq.hosts.local.attempts import oom_score_adj
 from vq.hosts.local.results import finished
 from vq.jobs.reasons import StopCause
 from vq.jobs.record import Limit
@@ -79,3 +80,9 @@ def test_what_could_not_be_run_and_what_could_not_be_started_are_told_apart() ->
     assert finished(document(end="cannot_run", exit_code=127, text="no such file")).result.exec_error == "no such file"
     found = finished(document(end="not_started", exit_code=None, text="no room"))
     assert (found.error, found.result.exec_error) == ("no room", None)
+
+
+def test_the_kernel_picks_by_what_is_held_less_what_is_reserved() -> None:
+    budget = 2000 * MIB
+    scores = [oom_score_adj(reserved_mib * MIB, budget) for reserved_mib in (0, 500, 2000, 3000)]
+    assert scores == [1000, 750, 0, 0]

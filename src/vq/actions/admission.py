@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from vq.actions.limits import share_mb
@@ -15,7 +16,6 @@ from vq.config.values import Config
 from vq.daemon.admission import rules_of
 from vq.errors import UsageError, placed
 from vq.files.documents import MIB, read_file
-from vq.frozen import dataclass
 
 _MOST_SETUP_BYTES = MIB
 _NO_RUNS = Ranked()

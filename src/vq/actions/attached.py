@@ -6,15 +6,16 @@ What is kept is the bare receipt, and beside it the calibrated document without 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from vq.canonical import digest, parse
 from vq.errors import UsageError, placed
 from vq.estimates.calibrated import MOST_BYTES, SCHEMAS, read_estimate
 from vq.estimates.exact import decimal
+from vq.estimates.kinds import ESTIMATE, meant_as
 from vq.estimates.receipt import MIB, InputFile
 from vq.files.documents import read_file
-from vq.frozen import dataclass
 
 _MINUTE = 60
 
@@ -70,7 +71,8 @@ def read_attached(path: str) -> Attached:
     """The estimate in a file; raises `VqError` for what is no estimate, or one that contradicts itself."""
     with placed(path):
         document = parse(read_file(path, MOST_BYTES))
-        receipt_sha256 = read_estimate(document).sha256
+        with meant_as(ESTIMATE, document):
+            receipt_sha256 = read_estimate(document).sha256
     if document["schema_name"] not in SCHEMAS:
         return Attached(
             where=path, receipt=document, calibration=None, receipt_sha256=receipt_sha256, calibration_sha256=None

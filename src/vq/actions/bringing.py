@@ -8,13 +8,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from vq.actions.place import Place
-from vq.errors import UsageError
-from vq.files.documents import OPEN_FILE, reasons
-from vq.frozen import dataclass
+from vq.errors import UsageError, VqError
+from vq.files.documents import KIB, OPEN_FILE, reasons
 
 if TYPE_CHECKING:
     from vq.files.payloads import Payload
@@ -23,17 +22,22 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int], None]
 
 _SHEBANG_BYTES = 512
+_HEAD_BYTES = 64 * KIB
 _BY_ENDING = {".py": ("python3",), ".sh": ("sh",)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bringing:
-    """What was asked: a folder, an archive, a script (by its path), or to run here; at most one, or none."""
+    """What was asked: a folder, an archive, a script (by its path), or to run here; at most one, or none.
+
+    `named` is the path of the script that the job runs, also where a folder brings it along.
+    """
 
     folder: str | None = None
     archive: str | None = None
     script: str | None = None
     here: bool = False
+    named: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +120,7 @@ def script_command(bringing: Bringing, words: Sequence[str]) -> tuple[Bringing, 
         raise _no_script(words)
     runner = _runner(path)
     inside = f"./{inside}" if inside.startswith("-") else inside
-    return bringing, (*runner, inside, *words[1:])
+    return replace(bringing, named=path), (*runner, inside, *words[1:])
 
 
 def _within(folder: str, path: str) -> tuple[str, str]:
@@ -135,12 +139,7 @@ def _within(folder: str, path: str) -> tuple[str, str]:
 
 def _runner(path: str) -> tuple[str, ...]:
     """The words that run a script: those of its `#!` line, else what its ending says."""
-    with reasons(path):
-        descriptor = os.open(path, OPEN_FILE & ~os.O_NOFOLLOW)
-        try:
-            first = os.read(descriptor, _SHEBANG_BYTES).split(b"\n", 1)[0]
-        finally:
-            os.close(descriptor)
+    first = _head(path, _SHEBANG_BYTES).split(b"\n", 1)[0]
     if first.startswith(b"#!"):
         # As the kernel does: the interpreter, and all the rest as one argument.
         words = tuple(os.fsdecode(word) for word in first[2:].split(maxsplit=1))
@@ -153,6 +152,32 @@ def _runner(path: str) -> tuple[str, ...]:
             hint=f"put what runs it in front: vq submit -d . -- PROGRAM {_quoted(path)}",
         )
     return _BY_ENDING[ending]
+
+
+def _head(path: str, most: int) -> bytes:
+    """The first bytes of a script, at most so many."""
+    with reasons(path):
+        descriptor = os.open(path, OPEN_FILE & ~os.O_NOFOLLOW)
+        try:
+            return os.read(descriptor, most)
+        finally:
+            os.close(descriptor)
+
+
+def unread_directives(bringing: Bringing) -> str | None:
+    """What to know of the options that a script gives to another queue at its head; None where it gives none."""
+    if bringing.named is None:
+        return None
+    try:
+        head = _head(bringing.named, _HEAD_BYTES)
+    except VqError:
+        return None
+    if b"\n#" not in head:
+        return None
+    from vq.formats.directives import directives, note  # noqa: PLC0415 - few scripts say anything to other queues
+
+    found = directives(head)
+    return None if found is None else f"{bringing.named}: {note(found)}"
 
 
 def _quoted(*words: str) -> str:

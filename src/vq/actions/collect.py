@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from typing import Any
 
 from vq.actions.place import Place
@@ -13,7 +14,6 @@ from vq.estimates.receipt import read_receipt
 from vq.estimates.usage import read_usage
 from vq.files.documents import write_new
 from vq.files.folders import new_folder, refuse_used_folder
-from vq.frozen import dataclass
 from vq.jobs.record import Job, Limit, State
 from vq.store.estimates import Estimated, ended_with_estimate
 from vq.wording import MIB, escape

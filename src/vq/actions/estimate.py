@@ -7,18 +7,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 from vq.canonical import digest, parse, pretty
 from vq.errors import BadDataError, placed
 from vq.estimates import evidence as evidences
 from vq.estimates.evidence import read_evidence
+from vq.estimates.kinds import CALIBRATION, kind_of, meant_as
 from vq.estimates.program import Program, ProgramEstimate
 from vq.estimates.programs import PROGRAMS, recognised
 from vq.estimates.receipt import MOST_BYTES, make_receipt
 from vq.files.documents import MIB, read_file
 from vq.files.inputs import fingerprint
-from vq.frozen import dataclass
 
 _MOST_BYTES = 64 * MIB
 
@@ -70,16 +72,29 @@ def _estimate_of(request: Request) -> ProgramEstimate:
         try:
             return program.read(data)
         except BadDataError as error:
-            others = [(other, words) for other, words in recognised(data) if other is not program]
-            if others:
-                other, words = others[0]
-                error.hint = f'it looks like {other.name} ("{words}"): --program {other.name}'
+            error.hint = _taken_for_another(data, program) or error.hint
             raise
     data = read_file(request.manifest, max(program.most_bytes for program in PROGRAMS.values()))
     program = _recognised(data, request)
     if len(data) > program.most_bytes:
         raise BadDataError(f"a file of {program.name} of at most {program.most_bytes} bytes, found {len(data)}")
     return program.read(data)
+
+
+def _taken_for_another(data: bytes, program: Program) -> str | None:
+    """What to say of a file that `program` does not take, and that no word in it says is one of its own."""
+    found = recognised(data)
+    if any(other is program for other, _ in found):
+        return None
+    if found:
+        other, words = found[0]
+        return f'it looks like {other.name} ("{words}"): --program {other.name}'
+    with suppress(BadDataError):
+        kind = kind_of(parse(data))
+        if kind is not None:
+            return f"this is {kind.name}; expected is what a program printed or wrote beforehand"
+    others = "|".join([AUTO, *(name for name in PROGRAMS if name != program.name)])
+    return f"it was read as a file of {program.name}; of another program: --program {others}"
 
 
 def _recognised(data: bytes, request: Request) -> Program:
@@ -102,7 +117,9 @@ def apply(document: dict[str, Any], calibration: str, hardware_class: str) -> di
     from vq.estimates.calibration import read_calibration  # noqa: PLC0415
 
     with placed(calibration):
-        fitted = read_calibration(parse(read_file(calibration, _MOST_BYTES)))
+        fitted_document = parse(read_file(calibration, _MOST_BYTES))
+        with meant_as(CALIBRATION, fitted_document):
+            fitted = read_calibration(fitted_document)
         calibrated = apply_calibration(document, fitted, hardware_class)
         refuse_large(calibrated)
         return calibrated

@@ -21,6 +21,7 @@ from vq.estimates.calibration import Calibration, read_calibration, refuse_overl
 from vq.estimates.cases import MOST_BYTES, Case, EvaluationSet, Observation, read_set
 from vq.estimates.evaluation import Report, evaluate
 from vq.estimates.fit import Recipe, calibrate
+from vq.estimates.kinds import CALIBRATION, ESTIMATE, SET, USAGE, meant_as, other_kind
 from vq.estimates.usage import read_usage
 from vq.files.documents import Folder, read_file
 
@@ -31,7 +32,9 @@ Watch = Callable[[Sequence[Case]], Iterable[Case]]
 def load_calibration(path: str) -> Calibration:
     """The calibration in a file; raises `VqError`."""
     with placed(path):
-        return read_calibration(parse(read_file(path, calibrations.MOST_BYTES)))
+        document = parse(read_file(path, calibrations.MOST_BYTES))
+        with meant_as(CALIBRATION, document):
+            return read_calibration(document)
 
 
 def evaluate_set(path: str, calibration: Calibration | None, watch: Watch) -> Report:
@@ -57,7 +60,9 @@ def calibrate_set(path: str, recipe: Recipe, watch: Watch) -> tuple[dict[str, An
 def _opened(path: str) -> Iterator[tuple[EvaluationSet, Folder]]:
     """The set in a file and the folder below which its receipts are; what goes wrong inside names the file."""
     with placed(path), _uncollected():
-        evaluation_set = read_set(parse(read_file(path, MOST_BYTES)))
+        document = parse(read_file(path, MOST_BYTES))
+        with meant_as(SET, document):
+            evaluation_set = read_set(document)
         with Folder(os.path.dirname(path) or ".") as folder:
             yield evaluation_set, folder
 
@@ -77,15 +82,17 @@ def _uncollected() -> Iterator[None]:
 def _observe(folder: Folder, cases: Iterable[Case]) -> Iterator[Observation]:
     """Each case with what its receipts say, one after another."""
     for case in cases:
-        kind, path = "estimate", case.estimate
+        kind, path, wanted, document = "estimate", case.estimate, ESTIMATE, None
         try:
-            receipt = read_estimate(parse(folder.read(path, receipts.MOST_BYTES)))
+            document = parse(folder.read(path, receipts.MOST_BYTES))
+            receipt = read_estimate(document)
             usage = sha256 = None
             if case.usage is not None:
-                kind, path = "usage", case.usage
+                kind, path, wanted, document = "usage", case.usage, USAGE, None
                 document = parse(folder.read(path, usages.MOST_BYTES))
                 usage, sha256 = read_usage(document), digest(document)
         except VqError as error:
+            error.hint = other_kind(document, wanted) or error.hint
             if error.where is None:
                 error.at(path)
             raise error.at(f"case {case.case_id}, {kind} receipt")  # noqa: B904 - the same error, placed

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from vq.actions.looking import host_beside, in_start_order, running_jobs, uses_of
@@ -18,7 +19,6 @@ from vq.config.values import Config
 from vq.daemon.admission import rules_of
 from vq.daemon.known import place_of, running_job, waiting_job
 from vq.daemon.learning import predictor_of
-from vq.frozen import dataclass
 from vq.jobs.reasons import Kind, Reason
 from vq.jobs.record import Job, State
 from vq.store import jobs as stored

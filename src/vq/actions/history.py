@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from operator import attrgetter
 
 from vq.actions.place import Place
 from vq.admission.history import Run
 from vq.daemon.learning import run_of
-from vq.errors import BadDataError, UsageError, placed
+from vq.errors import BadDataError, UsageError, placed, shown
 from vq.files.documents import write_new
 from vq.files.lines import read_lines
 from vq.formats import jsonl
 from vq.formats.outcomes import LONGEST_LINE, LONGEST_NAME, Importer, Line, Outcome, Source, Unread
 from vq.formats.tally import Tally
-from vq.frozen import dataclass
 from vq.jobs.history_row import HistoryRow
-from vq.store.history import MOST_IMPORTED, import_rows, rows_in_order
+from vq.store.history import MOST_IMPORTED, forget_rows, import_rows, imports, rows_in_order
 
 FORMATS = ("nextflow", "sacct", "swf", "csv", "jsonl")
 
@@ -42,6 +42,16 @@ class ImportRequest:
     repository: str | None = None
     profile: str | None = None
     skip_bad: bool = False
+
+    @property
+    def source(self) -> str:
+        """What the rows of the file are known by: its name."""
+        return _as_text(os.path.basename(self.path) or self.path)
+
+    @property
+    def stem(self) -> str:
+        """The repository of rows that name none: the file's name without its ending."""
+        return _as_text(os.path.splitext(os.path.basename(self.path))[0] or self.path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,8 +85,23 @@ def teach_history(place: Place, request: ImportRequest, now_ms: int, tick: Tick)
         rows.append(HistoryRow._make(_VALUES(run)))
         if len(rows) > MOST_IMPORTED:
             raise BadDataError(f"at most {MOST_IMPORTED:,} rows; import the latest runs only").at(request.path)
-    added = import_rows(place.store, rows)
+    added = import_rows(place.store, rows, request.source)
     return Taught(tally=tally, added=added, profiles=frozenset(row.profile for row in rows))
+
+
+def forget_history(place: Place, source: str) -> int:
+    """Remove the rows that were imported from a source, and say how many they were; a daemon that runs forgets them.
+
+    Raises `UsageError` for a source that nothing was imported from.
+    """
+    forgotten = forget_rows(place.store, source)
+    if not forgotten:
+        known = ", ".join(shown(found.source) for found in imports(place.store))
+        raise UsageError(
+            f"nothing was imported from {shown(source)}",
+            hint=f"imported were {known}" if known else "no import is in the history, and own runs are never forgotten",
+        )
+    return forgotten
 
 
 def own_rows(place: Place, tick: Tick) -> list[Run]:
@@ -94,9 +119,8 @@ def _outcomes(request: ImportRequest, latest_ms: int | None = None) -> Iterator[
         if name is not None and not _is_name(name):
             raise UsageError(f"{option}: expected 1 to {LONGEST_NAME} characters that UTF-8 can hold")
     importer = _importer(request.format, request.rules)
-    stem = os.path.splitext(os.path.basename(request.path))[0] or request.path
     source = Source(
-        stem=os.fsencode(stem).decode("utf-8", "backslashreplace"),
+        stem=request.stem,
         repository=request.repository,
         profile=request.profile,
         latest_ms=latest_ms,
@@ -113,6 +137,10 @@ def load_rows(path: str, tick: Tick) -> list[Run]:
             tick()
             rows.append(row)
     return rows
+
+
+def _as_text(name: str) -> str:
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 def _is_name(text: str) -> bool:

@@ -5,12 +5,12 @@ A share is the memory budget × CPUs of the job / CPUs of the host, at least 2 G
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from vq.actions.orders import Order
+from vq.actions.orders import MEM_OPTIONS, Order
 from vq.config.values import Config, Profile
 from vq.errors import UsageError
-from vq.frozen import dataclass
 from vq.jobs.record import MemorySource, WallSource
 from vq.jobs.times import LONGEST_SECONDS, shown_seconds
 from vq.wording import MIB
@@ -38,9 +38,9 @@ class Limits:
 def limits_of(order: Order, attached: Attached | None, config: Config) -> Limits:
     """The limits of an order; raises `UsageError` for what this host can never give, with what would fit."""
     name = order.profile or DEFAULT_PROFILE
-    profile = _profile(name, config)
+    profile = _profile(name, order.written.named("profile"), config)
     cpus = order.cpus or profile.cpus
-    refuse_cpus(cpus, config)
+    refuse_cpus(cpus, order.written.named("cpus"), config)
     mem_mb, mem_source = _memory(order, attached, profile, (cpus, config))
     wall_seconds, wall_source = _wall_time(order, attached)
     return Limits(
@@ -65,12 +65,12 @@ def share_mb(cpus: int, config: Config) -> int:
     return max(1, min(budget_mb(config), max(LEAST_SHARE_MB, share)))
 
 
-def refuse_cpus(cpus: int, config: Config) -> None:
+def refuse_cpus(cpus: int, flag: str, config: Config) -> None:
     """Nothing, or the `UsageError` that the host never has so many CPUs."""
     if cpus > config.host.cpus:
         raise UsageError(
-            f"{cpus} CPUs are more than this host ever has for jobs",
-            hint=f"--cpus {config.host.cpus} fits; host.cpus in the configuration says how many there are",
+            f"{flag}: {cpus} CPUs are more than this host ever has for jobs",
+            hint=f"at most {config.host.cpus} fit; host.cpus in the configuration says how many there are",
         )
 
 
@@ -84,12 +84,12 @@ def refuse_memory(mem_mb: int, flag: str, config: Config) -> None:
         )
 
 
-def _profile(name: str, config: Config) -> Profile:
+def _profile(name: str, flag: str, config: Config) -> Profile:
     profile = config.profiles.get(name)
     if profile is None:
         known = ", ".join(config.profiles)
         raise UsageError(
-            f"--profile: there is no profile {name!r}; known: {known}",
+            f"{flag}: there is no profile {name!r}; known: {known}",
             hint=f"add [profiles.{name}] to the configuration and restart the daemon",
         )
     return profile
@@ -101,10 +101,10 @@ def _memory(
     cpus, config = host
     if order.mem_from_estimate and attached is not None:
         mem_mb = attached.mem_mb()
-        refuse_memory(mem_mb, "--mem-from-estimate", config)
+        refuse_memory(mem_mb, order.written.named("mem-from-estimate"), config)
         return mem_mb, MemorySource.CALIBRATED
     if order.mem_mb is not None:
-        refuse_memory(order.mem_mb, "--mem-mb", config)
+        refuse_memory(order.mem_mb, order.written.named(*MEM_OPTIONS), config)
         return order.mem_mb, MemorySource.EXPLICIT
     if profile.memory_bytes is not None:
         return max(1, profile.memory_bytes // MIB), MemorySource.PROFILE
@@ -116,7 +116,7 @@ def _wall_time(order: Order, attached: Attached | None) -> tuple[int | None, Wal
         seconds = attached.wall_time_seconds()
         if seconds > LONGEST_SECONDS:
             raise UsageError(
-                f"--time-from-estimate: {shown_seconds(seconds)} is more than the longest limit",
+                f"{order.written.named('time-from-estimate')}: {shown_seconds(seconds)} is more than the longest limit",
                 hint="give --time-limit instead, or no limit",
             )
         return seconds, WallSource.CALIBRATED
@@ -129,10 +129,11 @@ def _oom_retry_mb(order: Order, mem_mb: int, config: Config) -> int | None:
     if order.oom_retry is None:
         return None
     oom_retry_mb = budget_mb(config) if isinstance(order.oom_retry, str) else order.oom_retry
-    refuse_memory(oom_retry_mb, "--oom-retry", config)
+    flag = order.written.named("oom-retry")
+    refuse_memory(oom_retry_mb, flag, config)
     if oom_retry_mb <= mem_mb:
         raise UsageError(
-            f"--oom-retry: {oom_retry_mb} MiB are no more than the first limit of {mem_mb} MiB",
-            hint="give a larger --oom-retry or a smaller --mem-mb",
+            f"{flag}: {oom_retry_mb} MiB are no more than the first limit of {mem_mb} MiB",
+            hint="give a larger one, or a smaller first limit (--mem-mb)",
         )
     return oom_retry_mb

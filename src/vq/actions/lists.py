@@ -13,7 +13,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from vq.actions.orders import TIME_OPTIONS, Order, read_order
+from vq.actions.orders import MEM_OPTIONS, TIME_OPTIONS, Order, Written, read_order
 from vq.canonical import parse
 from vq.errors import BadDataError, UsageError, VqError
 from vq.files.documents import MIB, read_file
@@ -26,7 +26,7 @@ _STDIN = "standard input"
 _WORD = text(least=1)
 _INTEGER = integer(-(2**53) + 1)
 _TIME = Kind("minutes, or a time as text", lambda v: type(v) in (str, int))
-_OOM_RETRY = Kind('a limit in MiB, or "max"', lambda v: type(v) is int or v == "max")
+_SIZE = Kind('a number of MiB, or a size as text, such as "4G"', lambda v: type(v) in (str, int))
 
 _OPTIONS: Mapping[str, Shape] = {
     "name": _WORD,
@@ -35,7 +35,8 @@ _OPTIONS: Mapping[str, Shape] = {
     "tag": Listing(_WORD),
     "profile": _WORD,
     "cpus": _INTEGER,
-    "mem-mb": _INTEGER,
+    "mem-mb": _SIZE,
+    "mem": _SIZE,
     "time": _TIME,
     "time-limit": _TIME,
     "wall-time-seconds": _INTEGER,
@@ -45,7 +46,7 @@ _OPTIONS: Mapping[str, Shape] = {
     "depends-on-any": Listing(_WORD),
     "not-before": _WORD,
     "retry": _INTEGER,
-    "oom-retry": _OOM_RETRY,
+    "oom-retry": _SIZE,
     "auto-resume": BOOLEAN,
     "env": Listing(_WORD),
     "clean-env": BOOLEAN,
@@ -69,7 +70,7 @@ def read_orders(path: str, options: Mapping[str, Any]) -> list[Order]:
         if not stripped or stripped.startswith(b"#"):
             continue
         try:
-            orders.append(_read_line(stripped, options))
+            orders.append(_read_line(stripped, options, f"{where}:{number}"))
         except VqError as error:
             raise error.at(f"{where}:{number}")  # noqa: B904 - the same error, placed
     if not orders:
@@ -84,19 +85,24 @@ def _standard_input() -> bytes:
     return data
 
 
-def _read_line(line: bytes, options: Mapping[str, Any]) -> Order:
+def _read_line(line: bytes, options: Mapping[str, Any], where: str) -> Order:
     if not line.startswith(b"{"):
-        return read_order(options, _words(os.fsdecode(line)))
+        return read_order(options, _words(os.fsdecode(line)), Written(where=where))
     document = parse(line)
     _LINE.check(document)
     command = document.pop("command")
+    written = Written(where=where, keys=frozenset(document))
+    if written.keys.issuperset(MEM_OPTIONS):
+        raise UsageError(f"{' and '.join(map(written.named, MEM_OPTIONS))} both say what the limit is")
     given = {name.replace("-", "_"): value for name, value in document.items()}
+    if "mem" in given:
+        given["mem_mb"] = given.pop("mem")
     inherited = dict(options)
     if any(name in given for name in (*TIME_OPTIONS, "time_from_estimate")):
         inherited.update(dict.fromkeys((*TIME_OPTIONS, "time_from_estimate")))
     if "mem_mb" in given or "mem_from_estimate" in given:
         inherited.update(dict.fromkeys(("mem_mb", "mem_from_estimate")))
-    return read_order({**inherited, **given}, command)
+    return read_order({**inherited, **given}, command, written)
 
 
 def _words(line: str) -> list[str]:

@@ -6,13 +6,12 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import BinaryIO
 
 from vq.actions.place import Place
 from vq.errors import UsageError, VqError
 from vq.files.documents import KIB, reasons
-from vq.frozen import dataclass
 from vq.jobs.record import Job, State
 from vq.store import jobs as stored
 from vq.store.layout import log_paths

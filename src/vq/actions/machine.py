@@ -7,7 +7,7 @@ import shutil
 import sqlite3
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from vq.actions.daemon import daemon_status
@@ -21,7 +21,6 @@ from vq.config.values import Config
 from vq.daemon.presence import present
 from vq.errors import VqError
 from vq.files.copying import SPARE_BYTES
-from vq.frozen import dataclass
 from vq.hosts.local import scopes
 from vq.jobs.record import Job, State
 from vq.readings import cgroups

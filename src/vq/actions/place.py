@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from vq.config.values import Config
-from vq.frozen import dataclass
 from vq.store.connection import Store, open_store
 from vq.store.folder import state_folder
 from vq.store.layout import snapshots_folder, staging_folder

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from dataclasses import dataclass
 
 from vq.actions.place import Place
 from vq.files.documents import OPEN_FOLDER, reasons
 from vq.files.snapshots import withdraw
 from vq.files.staging import open_staging
 from vq.files.trees import closing_descriptor, remove_tree
-from vq.frozen import dataclass
 from vq.store.layout import WORKSPACES, log_paths, workspace_folder
 from vq.store.purging import Candidate, Kept, delete_records, ended_before, needed_since
 

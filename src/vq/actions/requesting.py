@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from vq.actions.limits import refuse_cpus, refuse_memory
 from vq.actions.place import Place
 from vq.actions.waking import nudge
 from vq.config.values import Config
 from vq.errors import UsageError, VqError
-from vq.frozen import dataclass
 from vq.jobs.events import Edited
 from vq.jobs.ids import sequence_of
 from vq.jobs.record import State
@@ -83,6 +83,6 @@ def check_edit(edit: Edited, config: Config) -> None:
     if edit == Edited(at_ms=edit.at_ms):
         raise UsageError("nothing to change is given", hint="--mem-mb, --cpus, --time, --priority, --name or --tag")
     if edit.cpus is not None:
-        refuse_cpus(edit.cpus, config)
+        refuse_cpus(edit.cpus, "--cpus", config)
     if edit.mem_mb is not None:
         refuse_memory(edit.mem_mb, "--mem-mb", config)

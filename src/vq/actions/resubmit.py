@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from vq.actions.limits import refuse_cpus, refuse_memory
 from vq.actions.place import Place
@@ -12,7 +12,6 @@ from vq.actions.requesting import now_ms
 from vq.config.values import Config
 from vq.errors import VqError
 from vq.files.snapshots import has_snapshot
-from vq.frozen import dataclass
 from vq.jobs.record import Job, MemorySource, State, WallSource, Work, new_job
 from vq.store import jobs as stored
 from vq.store import submitting
@@ -21,10 +20,12 @@ from vq.store.submitting import Submission
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overrides:
-    """Limits that the new jobs have instead; None keeps the old one and its source."""
+    """What the new jobs have instead; None keeps the old one, of a limit with its source."""
 
+    cpus: int | None = None
     mem_mb: int | None = None
     wall_time_seconds: int | None = None
+    priority: int | None = None
 
 
 def resubmit(
@@ -34,7 +35,7 @@ def resubmit(
     jobs = [stored.read(place.store, identifier) for identifier in identifiers]
     submissions = [_again(place, job, overrides) for job in jobs]
     for submission in submissions:
-        refuse_cpus(submission.job.work.cpus, config)
+        refuse_cpus(submission.job.work.cpus, "--cpus", config)
         refuse_memory(submission.job.work.mem_mb, "--mem-mb", config)
 
     def check() -> None:
@@ -67,6 +68,8 @@ def _work(work: Work, overrides: Overrides) -> Work:
         depends_on=(),
         array=None,
         not_before_ms=None,
+        cpus=work.cpus if overrides.cpus is None else overrides.cpus,
+        priority=work.priority if overrides.priority is None else overrides.priority,
     )
     if overrides.mem_mb is not None:
         work = replace(work, mem_mb=overrides.mem_mb, mem_mb_source=MemorySource.EXPLICIT)

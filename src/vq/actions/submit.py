@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,6 @@ from vq.actions.place import Place, config_in_force
 from vq.config.values import Config
 from vq.errors import UsageError
 from vq.files.documents import reasons
-from vq.frozen import dataclass
 from vq.jobs.record import Array, Identity, Job, Reserve, State, Work, new_job
 from vq.jobs.times import moment_ms
 from vq.store import submitting
@@ -102,28 +101,36 @@ def _prepare(orders: Sequence[Order], config: Config) -> list[_Prepared]:
     estimates: dict[str, Attached] = {}
     prepared = []
     for order in orders:
-        attached = None
-        if order.estimate is not None:
-            from vq.actions.attached import read_attached  # noqa: PLC0415 - few submissions have an estimate
-
-            attached = estimates.get(order.estimate) or read_attached(order.estimate)
-            estimates[order.estimate] = attached
-        prepared.append(
-            _Prepared(
-                order=order,
-                attached=attached,
-                limits=limits_of(order, attached, config),
-                not_before_ms=None if order.not_before is None else moment_ms(order.not_before, now),
-            )
-        )
+        with order.written.placed():
+            prepared.append(_prepare_one(order, estimates, config, now))
     return prepared
+
+
+def _prepare_one(order: Order, estimates: dict[str, Attached], config: Config, now: datetime) -> _Prepared:
+    """An order prepared; `estimates` are those read so far, by their paths."""
+    attached, not_before_ms = None, None
+    if order.estimate is not None:
+        from vq.actions.attached import read_attached  # noqa: PLC0415 - few submissions have an estimate
+
+        attached = estimates.get(order.estimate) or read_attached(order.estimate)
+        estimates[order.estimate] = attached
+    if order.not_before is not None:
+        with order.written.placed("not-before"):
+            not_before_ms = moment_ms(order.not_before, now)
+    return _Prepared(
+        order=order,
+        attached=attached,
+        limits=limits_of(order, attached, config),
+        not_before_ms=not_before_ms,
+    )
 
 
 def _check_all(prepared: Sequence[_Prepared], having: Brought, environment: Mapping[str, str]) -> None:
     """Nothing, or the refusal of a job whose estimate is of other inputs or whose program is not where it starts."""
     matched: set[int] = set()
     for one in prepared:
-        refuse_absent_program(one.order.command, having, environment)
+        with one.order.written.placed():
+            refuse_absent_program(one.order.command, having, environment)
         attached = one.attached
         if attached is None or id(attached) in matched or not attached.inputs:
             continue

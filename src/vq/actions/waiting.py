@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from vq.actions.place import Place
-from vq.frozen import dataclass
 from vq.jobs.record import State
 from vq.store import jobs as stored
 from vq.store.rows import no_such_job

@@ -11,6 +11,7 @@ from typing import NoReturn
 import click
 
 from vq.cli.commands import vq
+from vq.cli.output import columns_of
 from vq.errors import VqError
 from vq.wording import escape, wrap
 
@@ -89,20 +90,11 @@ def _output_failed(error: OSError) -> int:
 
 
 def _report(message: str, hint: str | None, status: int) -> int:
-    columns = _columns()
+    columns = columns_of(sys.stderr) or sys.maxsize  # not on a terminal, a message is a line for whoever searches in it
     for text, indent in ((f"vq: error: {message}", ""), (hint, "  ")):
         for line in [] if text is None else wrap(escape(text), columns - 2):
             click.echo(f"{indent}{line}", err=True)
     return status
-
-
-def _columns() -> int:
-    """Where a terminal ends; elsewhere a message is a line, for whoever searches in it."""
-    if not sys.stderr.isatty():
-        return sys.maxsize
-    import shutil  # noqa: PLC0415 - it loads every compression there is
-
-    return shutil.get_terminal_size().columns
 
 
 def _forget_stdout() -> None:

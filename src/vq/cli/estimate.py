@@ -11,14 +11,16 @@ from vq.actions.estimate import AUTO, DEFAULT, Request, apply
 from vq.actions.estimate import estimate as make_estimate
 from vq.canonical import pretty
 from vq.cli.corrections import long
+from vq.cli.mebibytes import MEM_MB
 from vq.cli.options import PATH, hardware_class, json_option, quiet_option
 from vq.cli.output import Output, note, warn
+from vq.estimates.program import UNSPECIFIED
 from vq.estimates.programs import PROGRAMS
-from vq.estimates.receipt import MOST_MEMORY_MB
 from vq.files.documents import refuse_existing, write_new
 from vq.wording import human_bytes
 
 _STDOUT = 1
+_WHOLE_JOB = '{"schema_version": 1, "memory_scope": "job"}'
 
 _REASONS = {
     "no_memory_figure": "the estimate has no memory figure",
@@ -64,9 +66,11 @@ _REASONS = {
 )
 @click.option(
     "--memory-mb",
-    metavar="N",
-    type=click.IntRange(1, MOST_MEMORY_MB),
-    help="Your own memory limit for the job, in MiB; it overrides the figure.",
+    "--mem-mb",
+    "--mem",
+    metavar="SIZE",
+    type=MEM_MB,
+    help="Your own memory limit for the job, a number of MiB or a size such as 4G; it overrides the figure.",
 )
 @click.option("--calibration", metavar="FILE", type=PATH, help="Apply this calibration.")
 @click.option(
@@ -159,12 +163,26 @@ def _fields(receipt: dict[str, Any]) -> list[tuple[str, str]]:
     if memory["override"]:
         fields.append(("Override", f"{memory['override']['memory_mb']} MiB, the limit that you set for the job"))
     effective = memory["effective_job_memory_bytes"]
-    fields.append(("For the job", "unknown" if effective is None else _bytes(effective)))
+    fields.append(("For the job", _unknown(memory) if effective is None else _bytes(effective)))
     if inputs:
         size = human_bytes(sum(file["bytes"] for file in inputs))
         fields.append(("Inputs", f"{len(inputs)} fingerprinted, {size}"))
     fields.append(("Input digest", receipt["input_digest"]))
     return fields
+
+
+def _unknown(memory: dict[str, Any]) -> str:
+    """That the figure for the whole job is not known, and what makes it known."""
+    own = "--memory-mb sets a limit of your own"
+    if memory["predicted_peak_bytes"] is None:
+        return f"unknown; {own}"
+    declare = f"say {_WHOLE_JOB} in a --features file"
+    if memory["scope"] == UNSPECIFIED:
+        return f"unknown, as what the figure covers is not said; if it is the whole job, {declare}; {own}"
+    return (
+        f"unknown, as the figure is of one {memory['scope']}; if the program prints one of the whole job, too, "
+        f"{declare}; {own}"
+    )
 
 
 def _memory(memory: dict[str, Any]) -> str:

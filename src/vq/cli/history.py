@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections.abc import Iterator
+from datetime import datetime
 
 import click
 
-from vq.actions.history import FORMATS, ImportRequest, Taught, import_history, teach_history
+from vq.actions.history import FORMATS, ImportRequest, Taught, forget_history, import_history, teach_history
 from vq.actions.place import Place, config_in_force
 from vq.actions.requesting import now_ms
+from vq.canonical import pretty
 from vq.cli.jobs import the_queue
-from vq.cli.options import PATH, json_option
+from vq.cli.options import PATH, json_option, quiet_option
 from vq.cli.output import Output, note, warn
 from vq.cli.progress import counting
 from vq.errors import shown
 from vq.files.documents import refuse_existing, write_new
 from vq.formats.tally import FAR_OVER, Reason, Tally
+from vq.store.history import imports as stored_imports
 from vq.store.history import rows_in_order
 from vq.wording import counted
 
@@ -28,10 +32,13 @@ from vq.wording import counted
 
 \b
   vq history import accounting.txt --format sacct -o rows.jsonl
+  vq history import accounting.txt --format sacct --store
+  vq history imports
+  vq history forget accounting.txt
   vq history export -o runs.jsonl""",
 )
 def history() -> None:
-    """Bring in or give out the history of runs.
+    """Bring in, forget or give out the history of runs.
 
     One row is one run. Rows are what vq predict, vq simulate and vq advise read.
     """
@@ -95,7 +102,8 @@ def import_command(
     memory of sacct and of Nextflow is resident memory, without page cache.
 
     With --store a queue starts with the experience of another: a daemon that runs learns the rows within a second.
-    Predictions go by repository, workflow, name and profile, so name them as your jobs will be.
+    Predictions go by repository, workflow, name and profile, so name them as your jobs will be. `vq history forget`
+    undoes it.
     """
     if (target is None) != to_store:
         raise click.UsageError("say where the rows are to go: -o ROWS.jsonl, or --store")
@@ -128,10 +136,10 @@ def import_command(
     if output.json:
         found = {"file": file, "output": target, **tally.document()}
         if taught is not None:
-            found |= {"added": taught.added, "known": tally.rows - taught.added}
+            found |= {"source": request.source, "added": taught.added, "known": tally.rows - taught.added}
         output.document([json.dumps(found, indent=2), "\n"])
     else:
-        _show(output, tally, target, taught)
+        _show(output, request, tally, taught)
 
 
 def _note_strange(place: Place, taught: Taught) -> None:
@@ -142,19 +150,32 @@ def _note_strange(place: Place, taught: Taught) -> None:
         )
 
 
-def _show(output: Output, tally: Tally, target: str | None, taught: Taught | None) -> None:
-    where = ("Written to", target or "")
+def _show(output: Output, request: ImportRequest, tally: Tally, taught: Taught | None) -> None:
+    where = [("Written to", request.target or "")]
     if taught is not None:
         known = tally.rows - taught.added
-        where = ("Added", counted(taught.added, "row") + (f"; {known:,} were there already" if known else ""))
+        where = [("Added", counted(taught.added, "row") + (f"; {known:,} were there already" if known else ""))]
+        if taught.added:
+            where.append(("Undo", f"vq history forget {shlex.quote(request.source)}"))
     output.fields(
         [
             ("Rows", f"{tally.rows:,} of {counted(tally.records, 'record')}"),
+            ("Repository", _repository(request, tally)),
             *_reasons("Left out", tally.left_out),
             *_reasons("Not read", tally.unread),
-            where,
+            *where,
         ]
     )
+
+
+def _repository(request: ImportRequest, tally: Tally) -> str:
+    """The repositories of the rows, and where the only one came from if nobody said it."""
+    first, *more = tally.repositories
+    if more:
+        return ", ".join([first, *more[:2], *(["…"] if len(more) > 2 else [])])  # noqa: PLR2004 - three are named
+    if request.repository is None and first == request.stem:
+        return f"{first}, the file's name; predictions go by it, and --repository names another"
+    return first
 
 
 def _reasons(label: str, reasons: dict[str, Reason]) -> list[tuple[str, str]]:
@@ -162,6 +183,59 @@ def _reasons(label: str, reasons: dict[str, Reason]) -> list[tuple[str, str]]:
         ("" if number else label, f"{found.count:,} {reason} (the first at line {found.first_line})")
         for number, (reason, found) in enumerate(reasons.items())
     ]
+
+
+@history.command(
+    epilog="""Examples:
+
+\b
+  vq history imports
+  vq history imports --json"""
+)
+@json_option
+@quiet_option
+def imports(as_json: bool, quiet: bool) -> None:  # noqa: FBT001 - click passes flags so
+    """List what was imported into this queue's history: the file's name, how many rows, and when their runs ended."""
+    output = Output(json=as_json, quiet=quiet)
+    with the_queue() as place:
+        found = stored_imports(place.store)
+    if output.json:
+        output.document([pretty({"imports": [each._asdict() for each in found]})])
+    elif output.quiet:
+        for each in found:
+            output.line(each.source)
+    elif not found:
+        note("nothing was imported; vq history import FILE --format FORMAT --store does it")
+    else:
+        rows = [(each.source, f"{each.rows:,}", _day(each.first_ms), _day(each.last_ms)) for each in found]
+        output.table(["SOURCE", "ROWS", "FIRST", "LAST"], rows, keys=1, text_columns=1)
+
+
+def _day(at_ms: int) -> str:
+    return f"{datetime.fromtimestamp(at_ms / 1000).astimezone():%Y-%m-%d}"
+
+
+@history.command(
+    epilog="""Examples:
+
+\b
+  vq history forget accounting.txt"""
+)
+@click.argument("source")
+@json_option
+def forget(source: str, as_json: bool) -> None:  # noqa: FBT001 - click passes flags so
+    """Remove the rows that were imported from SOURCE, a name that `vq history imports` lists.
+
+    A daemon that runs forgets them within a second. The rows of this queue's own runs always stay. A row that two files
+    have belongs to the one that was imported first.
+    """
+    with the_queue() as place:
+        forgotten = forget_history(place, source)
+    output = Output(json=as_json)
+    if output.json:
+        output.document([pretty({"source": source, "forgotten": forgotten})])
+    else:
+        output.line(f"forgot {counted(forgotten, 'row')} of {source}")
 
 
 @history.command()

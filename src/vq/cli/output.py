@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import zip_longest
+from typing import TextIO
 
 import click
 
-from vq.frozen import dataclass
 from vq.wording import broken_up, display_width, escape, wrap
 
 PAGE = 80
@@ -121,11 +122,18 @@ def styled(text: str, **style: bool | str) -> str:
 
 def page_width() -> int:
     """The width to lay text out for: the terminal's, or 80 columns in a pipe."""
-    if not sys.stdout.isatty():
-        return PAGE
-    import shutil  # noqa: PLC0415 - it loads every compression there is
+    return columns_of(sys.stdout) or PAGE
 
-    return shutil.get_terminal_size((PAGE, 24)).columns
+
+def columns_of(stream: TextIO) -> int | None:
+    """The columns of the terminal that a stream goes to, unless COLUMNS says another number; None for no terminal."""
+    if not stream.isatty():
+        return None
+    said = os.environ.get("COLUMNS", "")
+    try:
+        return (int(said) if said.isdecimal() else 0) or os.get_terminal_size(stream.fileno()).columns or PAGE
+    except OSError:
+        return PAGE
 
 
 def dash() -> str:

@@ -118,7 +118,7 @@ def resume(**options: Any) -> None:
 )
 @click.argument("job")
 @click.option("--cpus", metavar="N", type=click.IntRange(1), help="CPUs.")
-@click.option("--mem-mb", metavar="N", type=MEM_MB, help="Memory limit in MiB.")
+@click.option("--mem-mb", "--mem", metavar="SIZE", type=MEM_MB, help="Memory limit: a number of MiB, or as 4G.")
 @click.option("--time", "--time-limit", "time_limit", metavar="T", help="Time limit: minutes, H:M:S, D-H:M:S.")
 @click.option("--wall-time-seconds", metavar="N", type=int, help="Time limit in seconds.")
 @click.option("--priority", metavar="N", type=click.IntRange(-LARGEST, LARGEST), help="Higher goes first.")

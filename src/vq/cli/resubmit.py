@@ -15,6 +15,7 @@ from vq.cli.jobs import show_jobs, the_queue, wake_daemon
 from vq.cli.mebibytes import MEM_MB
 from vq.cli.options import json_option, quiet_option
 from vq.cli.output import Output
+from vq.shapes import LARGEST
 
 
 @click.command(
@@ -22,22 +23,29 @@ from vq.cli.output import Output
 
 \b
   vq resubmit a7
-  vq resubmit a7 --mem-mb 16000
+  vq resubmit a7 --mem 16G --cpus 8
   vq resubmit a7 a8 --time-limit 12:00:00"""
 )
 @click.argument("jobs", nargs=-1, required=True, metavar="JOB...")
-@click.option("--mem-mb", metavar="N", type=MEM_MB, help="Another memory limit, in MiB.")
+@click.option("--cpus", metavar="N", type=click.IntRange(1), help="Another number of CPUs.")
+@click.option("--mem-mb", "--mem", metavar="SIZE", type=MEM_MB, help="Another memory limit: MiB, or as 4G.")
 @click.option("--time", "--time-limit", "time_limit", metavar="T", help="Another time limit: minutes, H:M:S, D-H:M:S.")
 @click.option("--wall-time-seconds", metavar="N", type=int, help="Another time limit, in seconds.")
+@click.option("--priority", metavar="N", type=click.IntRange(-LARGEST, LARGEST), help="Another priority.")
 @json_option
 @quiet_option
-def resubmit(jobs: tuple[str, ...], mem_mb: int | None, as_json: bool, quiet: bool, **times: Any) -> None:  # noqa: FBT001
+def resubmit(jobs: tuple[str, ...], as_json: bool, quiet: bool, **options: Any) -> None:  # noqa: FBT001
     """Submit each JOB anew, and print the new ids.
 
     It starts from the files that were submitted, never from what the old run left, with the old environment. Its
-    estimate and its limits stay, unless an option gives another.
+    estimate, its limits and its priority stay, unless an option gives another.
     """
-    overrides = Overrides(mem_mb=mem_mb, wall_time_seconds=read_wall_time(times))
+    overrides = Overrides(
+        cpus=options["cpus"],
+        mem_mb=options["mem_mb"],
+        wall_time_seconds=read_wall_time(options),
+        priority=options["priority"],
+    )
     with the_queue() as place:
         config = config_in_force(place, os.environ)
         new = submit_again(place, jobs, overrides, config)

@@ -15,7 +15,7 @@ from vq.actions.waiting import wait
 from vq.cli.jobs import the_queue, wake_daemon
 from vq.cli.logs import copy
 from vq.cli.output import note, warn
-from vq.cli.submitting import WithCommand, job_options, progress_line, read_request
+from vq.cli.submitting import WithCommand, job_options, note_directives, progress_line, read_request
 from vq.errors import UsageError
 from vq.jobs.events import KillRequested
 
@@ -45,6 +45,7 @@ def run(ctx: click.Context, /, **options: Any) -> int:
         submitted = submit(place, request, os.environ, progress=progress_line)
         for text in submitted.warnings:
             warn(text)
+        note_directives(request.bringing)
         ((identifier, _),) = submitted.jobs
         try:
             note(f"submitted {identifier}")

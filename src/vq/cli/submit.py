@@ -7,13 +7,14 @@ from typing import Any
 
 import click
 
+from vq.actions.bringing import Bringing
 from vq.actions.submit import Submitted
 from vq.actions.submit import submit as submit_jobs
 from vq.canonical import pretty
 from vq.cli.jobs import the_queue, wake_daemon
 from vq.cli.options import json_option, quiet_option
 from vq.cli.output import Output, note, warn
-from vq.cli.submitting import WithCommand, job_options, progress_line, read_request
+from vq.cli.submitting import WithCommand, job_options, note_directives, progress_line, read_request
 
 
 @click.command(
@@ -47,7 +48,7 @@ def submit(ctx: click.Context, /, wait: bool, as_json: bool, quiet: bool, **opti
     request = read_request(ctx, options)
     with the_queue() as place:
         submitted = submit_jobs(place, request, os.environ, progress=progress_line)
-        _show(output, submitted)
+        _show(output, submitted, request.bringing)
         wake_daemon(place)
         if not wait:
             return 0
@@ -56,10 +57,11 @@ def submit(ctx: click.Context, /, wait: bool, as_json: bool, quiet: bool, **opti
         return wait_for(place, [identifier for identifier, _ in submitted.jobs]).exit_status
 
 
-def _show(output: Output, submitted: Submitted) -> None:
+def _show(output: Output, submitted: Submitted, bringing: Bringing) -> None:
     for warning in submitted.warnings:
         warn(warning)
     if not output.quiet:
+        note_directives(bringing)
         for text in submitted.notes:
             note(text)
     if output.json:

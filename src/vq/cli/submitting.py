@@ -11,10 +11,11 @@ from typing import Any
 
 import click
 
-from vq.actions.bringing import Bringing, script_command
+from vq.actions.bringing import Bringing, script_command, unread_directives
 from vq.actions.orders import read_array, read_order
 from vq.actions.submit import Request
 from vq.cli.mebibytes import MEM_MB
+from vq.cli.output import note
 from vq.errors import UsageError
 from vq.jobs.record import Reserve
 
@@ -59,7 +60,13 @@ _OPTIONS = (
     click.option("--from-file", metavar="LIST", help="A job a line (- is stdin): a command, or JSON with options."),
     click.option("--array", metavar="N[%K]", help="N jobs with VQ_ARRAY_INDEX 0 to N-1, at most K at once."),
     click.option("--cpus", metavar="N", type=int, help="CPUs (default: the profile's, 1)."),
-    click.option("--mem-mb", metavar="N", type=MEM_MB, help="Memory limit in MiB (default: a share of the host)."),
+    click.option(
+        "--mem-mb",
+        "--mem",
+        metavar="SIZE",
+        type=MEM_MB,
+        help="Memory limit: a number of MiB, or a size such as 4G (default: a share of the host).",
+    ),
     click.option("--time", "--time-limit", "time_limit", metavar="T", help="Time limit: minutes, H:M:S, D-H:M:S, 2h."),
     click.option("--wall-time-seconds", metavar="N", type=int, help="Time limit in seconds."),
     click.option("--profile", metavar="NAME", help="The profile whose limits and slots it has."),
@@ -73,7 +80,7 @@ _OPTIONS = (
     click.option("--depends-on-any", metavar="JOB", multiple=True, help="Start after it ended, however (repeatable)."),
     click.option("--not-before", metavar="TIME", help="Start no earlier: 2026-11-30T18:00, 18:00 or +2h."),
     click.option("--retry", metavar="N", type=int, help="Start again after a plain failure, up to N times."),
-    click.option("--oom-retry", metavar="MB|max", help="After its memory limit fired, once more with this limit."),
+    click.option("--oom-retry", metavar="SIZE|max", help="After its memory limit fired, once more with this limit."),
     click.option("--auto-resume", is_flag=True, help="After a reboot, start again in the old workspace."),
     click.option("--name", metavar="TEXT", help="Its name (default: the script's or the program's)."),
     click.option("--workflow", metavar="TEXT", help="The workflow that it is a step of."),
@@ -131,6 +138,13 @@ def _bringing(options: dict[str, Any]) -> Bringing:
     if len(flags) > 1:
         raise UsageError(f"{' and '.join(flags)} do not go together", hint="a job starts in one folder")
     return Bringing(folder=options["folder"], archive=options["compressed"], here=options["here"])
+
+
+def note_directives(bringing: Bringing) -> None:
+    """Say that what a script tells another queue is not read; a person would take it for options of the job."""
+    text = unread_directives(bringing)
+    if text is not None:
+        note(text)
 
 
 def progress_line(done_bytes: int, total_bytes: int) -> None:

@@ -1,25 +1,22 @@
 """The keys of the configuration: how each is written, what it is resolved to, and its default.
 
-Sizes are whole numbers with K, M, G or T (powers of 1024), spans of time whole numbers with s, m, h or d; both are
-text, so that a number without its unit is refused.
+Sizes are numbers with a unit (powers of 1024), spans of time whole numbers with s, m, h or d; both are text, so that a
+number without its unit is refused.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from vq.errors import UsageError
 from vq.jobs.times import span_ms
 from vq.shapes import BOOLEAN, LARGEST, Kind, integer, one_of
+from vq.sizes import size_bytes
 
 KIB = 1024
 
 _LARGEST_MARGIN = 1000
 _MOST_OVERCOMMIT = 100
-_SIZE = r"(?P<number>[0-9]{1,12})(?P<unit>[KMGT])"
-_SIZE_BYTES = {"K": KIB, "M": KIB**2, "G": KIB**3, "T": KIB**4}
 _OFF = "off"
 
 SECTIONS = ("host", "daemon", "sizing", "profiles", "hooks")
@@ -39,12 +36,10 @@ class Key(NamedTuple):
     meaning: str
 
 
-def size_bytes(written: str) -> int:
-    """The bytes of a size such as `24G`; K, M, G and T are powers of 1024. Raises `UsageError`."""
-    found = re.fullmatch(_SIZE, written)
-    size = 0 if found is None else int(found["number"]) * _SIZE_BYTES[found["unit"]]
-    if not 0 < size <= LARGEST:
-        raise UsageError(f"{written!r} is no size", hint="write a whole number and K, M, G or T: 512M or 24G")
+def _size(written: str) -> int:
+    size = size_bytes(written)
+    if size is None or not 0 < size <= LARGEST:
+        raise ValueError
     return size
 
 
@@ -102,7 +97,7 @@ def _argv(value: Any) -> list[str]:
     return words
 
 
-_SIZE_EXPECTED = 'a size such as "24G" (K, M, G, T)'
+_SIZE_EXPECTED = 'a size such as "24G" or "1.5GiB"'
 _SPAN_EXPECTED = 'a span of time such as "10m" (s, m, h, d)'
 _COUNT = integer(1)
 _SPAN_OR_NULL = integer(0, null=True)
@@ -110,9 +105,7 @@ _NUMBER = Kind("a number", lambda v: type(v) in (int, float) and 0 < v <= _MOST_
 _WORDS = Kind("an array of strings", lambda v: type(v) is list and all(type(word) is str for word in v))
 
 KEYS: Mapping[str, Key] = {
-    "host.memory_max": Key(
-        _texted(size_bytes), _SIZE_EXPECTED, _COUNT, None, "The memory that all jobs together may hold."
-    ),
+    "host.memory_max": Key(_texted(_size), _SIZE_EXPECTED, _COUNT, None, "The memory that all jobs together may hold."),
     "host.cpus": Key(_whole(1), "a whole number of 1 or more", _COUNT, None, "The CPUs that jobs share."),
     "host.admission": _choice(
         "measured", "caps", meaning="Reserve memory by the measured peaks of earlier runs, or each job's whole limit."
@@ -178,7 +171,7 @@ KEYS: Mapping[str, Key] = {
 }
 PROFILE_KEYS: Mapping[str, Key] = {
     "memory": Key(
-        _texted(size_bytes),
+        _texted(_size),
         _SIZE_EXPECTED,
         integer(1, null=True),
         None,

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from vq.config.keys import KEYS, PROFILE_KEYS
-from vq.frozen import dataclass
 from vq.shapes import ANY_OBJECT, Record, one_of, text
 
 _WITH_UNITS = {

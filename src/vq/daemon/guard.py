@@ -4,8 +4,9 @@ From 95 % of the memory budget on, the job furthest past its reservation is ende
 inside it, before the kernel picks one; as long as one is being ended for that, no other is. Predictions move what a job
 reserves. What counts here is the least of what it started with and what it has now: others were let in beside that, and
 as long as all stay inside it they fit together; what a prediction added since has no room behind it. So there is one to
-end whenever they do not fit. The kernel is told which those are, too, as it may have to pick before we do. Once a job
-is past it, what is in use is looked at often, and not only close to the end.
+end whenever they do not fit. The kernel is told which those are, too, as it may have to pick before we do; until then
+it goes by what was reserved at the start. Once a job is past it, what is in use is looked at often, and not only close
+to the end.
 
 A job starves when in the configured time it has used less than 1 % of a core. Pure: what jobs use is an argument.
 """

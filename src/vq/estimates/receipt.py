@@ -18,7 +18,6 @@ from vq.estimates.program import SCOPES, UNSPECIFIED, Feature, Number, ProgramEs
 from vq.estimates.programs import BY_ESTIMATOR
 from vq.shapes import (
     ANY_OBJECT,
-    LARGEST,
     NULL,
     SHA256,
     Kind,
@@ -38,7 +37,6 @@ SCHEMA = "vq.resource-estimate/1"
 MOST_BYTES = 256 * 1024
 
 MIB = 1024 * 1024
-MOST_MEMORY_MB = LARGEST // MIB
 
 ESTIMATOR = matching(r"[a-z0-9-]{1,48}/[1-9][0-9]{0,8}", "an estimator such as vibe-qc-dry-run/1")
 _MOST_FEATURES = 32

@@ -22,8 +22,9 @@ from vq.admission.history import Run
 from vq.errors import BadDataError, UsageError
 from vq.formats.jsonl import FIELDS
 from vq.formats.outcomes import NO_NAME, NO_PEAK, NO_TIMES, Importer, Line, Outcome, Source, named, outcomes
-from vq.formats.quantities import UNKNOWN, Quantity, moment_in, plain, prefix_bytes, size_in
+from vq.formats.quantities import UNKNOWN, Quantity, moment_in, plain, size_in
 from vq.formats.tables import Record, Table, read_table
+from vq.sizes import prefix_bytes
 
 _NAMES = ("repository", "workflow", "name", "profile")
 _SIZES = ("memory_cap", "memory_peak", "reserved")

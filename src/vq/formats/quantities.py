@@ -1,8 +1,8 @@
 """Quantities as tools write them for people, read exactly: sizes, durations, clock times, moments, shares.
 
-All come out as whole numbers, rounded down: bytes, milliseconds, milliseconds since the epoch, millicores. K, KB and
-KiB all stand for 1024 bytes, as the tools that write such tables mean them; where one does not, memory is overstated,
-which is safe. Times without a zone are read as UTC: only their differences count.
+All come out as whole numbers, rounded down: bytes, milliseconds, milliseconds since the epoch, millicores. Sizes are
+powers of 1024, as the tools that write such tables mean them; where one does not, memory is overstated, which is safe.
+Times without a zone are read as UTC: only their differences count.
 """
 
 from __future__ import annotations
@@ -15,14 +15,12 @@ from typing import NamedTuple
 
 from vq.errors import BadDataError
 from vq.shapes import LARGEST
+from vq.sizes import EXPECTED, NUMBER, scaled, size_bytes
 
-_PREFIXES = "KMGTPE"
-_NUMBER = r"[0-9]{1,20}(?:\.[0-9]{0,20})?(?:[eE][+-]?[0-9]{1,2})?"
 _WHOLE = re.compile(r"[0-9]{1,20}")
-_PLAIN = re.compile(_NUMBER)
-_SIZE = re.compile(rf"({_NUMBER})[ \t]*(?:([{_PREFIXES}])i?)?B?", re.IGNORECASE)
-_PERCENT = re.compile(rf"({_NUMBER})[ \t]*%?")
-_PART = re.compile(rf"({_NUMBER})[ \t]*([a-z]+)[ \t]*", re.IGNORECASE)
+_PLAIN = re.compile(NUMBER)
+_PERCENT = re.compile(rf"({NUMBER})[ \t]*%?")
+_PART = re.compile(rf"({NUMBER})[ \t]*([a-z]+)[ \t]*", re.IGNORECASE)
 _CLOCK = re.compile(r"(?:(?:([0-9]{1,6})-)?([0-9]{1,6}):)?([0-9]{1,6}):([0-9]{1,2})(?:\.([0-9]{1,6}))?")
 _DAY_CLOCK = re.compile(r"([0-9]{1,6})-([0-9]{1,2})")
 
@@ -64,34 +62,14 @@ class Quantity(NamedTuple):
         return value
 
 
-def scaled(text: str, factor: int) -> int | None:
-    """A plain decimal number times `factor`."""
-    return int(Decimal(text) * factor) if _PLAIN.fullmatch(text) else None
-
-
 def plain(expected: str, factor: int) -> Quantity:
     """Plain decimal numbers of a unit of which one is `factor`."""
-    return Quantity(expected, lambda text: scaled(text, factor))
+    return Quantity(expected, lambda text: scaled(text, factor) if _PLAIN.fullmatch(text) else None)
 
 
 def size_in(unit: int) -> Quantity:
     """Sizes with a unit, and plain numbers of `unit` bytes."""
-
-    def parse(text: str) -> int | None:
-        found = _SIZE.fullmatch(text)
-        if found is None:
-            return None
-        number, prefix = found.groups()
-        if prefix is None:
-            return int(Decimal(number) * (unit if text[-1] not in "Bb" else 1))
-        return int(Decimal(number) * prefix_bytes(prefix))
-
-    return Quantity("a size such as 512 MB or 1.2G", parse)
-
-
-def prefix_bytes(prefix: str) -> int:
-    """The bytes that K, M, G, T, P or E stands for."""
-    return int(1024 ** (_PREFIXES.index(prefix.upper()) + 1))
+    return Quantity(EXPECTED, lambda text: size_bytes(text, unit))
 
 
 def _percent(text: str) -> int | None:

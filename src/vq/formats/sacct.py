@@ -42,8 +42,9 @@ from vq.formats.outcomes import (
     named,
     outcomes,
 )
-from vq.formats.quantities import CLOCK, COUNT, CPUS, SIZE, UNKNOWN, Quantity, moment_in, prefix_bytes
+from vq.formats.quantities import CLOCK, COUNT, CPUS, SIZE, UNKNOWN, Quantity, moment_in
 from vq.formats.tables import Record, read_table
+from vq.sizes import prefix_bytes
 
 _MOMENT = moment_in(1000)
 _ELAPSED_RAW = Quantity("a number of seconds", lambda text: int(text) * 1000 if text.isdecimal() else None)

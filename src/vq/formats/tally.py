@@ -16,6 +16,7 @@ FAR_OVER = 500
 """A peak of more than this many times its cap is far over it."""
 
 _MOST_REASONS = 50
+_MOST_REPOSITORIES = 4
 _OTHER = "other reasons"
 
 
@@ -36,11 +37,15 @@ class Tally:
     far_over: int = 0
     left_out: dict[str, Reason] = field(default_factory=dict)
     unread: dict[str, Reason] = field(default_factory=dict)
+    repositories: dict[str, None] = field(default_factory=dict)
+    """The first few repositories of the rows."""
 
     def count(self, outcome: Outcome) -> None:
         """Count one outcome."""
         if isinstance(outcome, Run):
             self.rows += 1
+            if len(self.repositories) < _MOST_REPOSITORIES:
+                self.repositories[outcome.repository] = None
             if outcome.memory_cap:
                 self.capped += 1
                 self.far_over += outcome.memory_peak > FAR_OVER * outcome.memory_cap

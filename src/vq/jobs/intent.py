@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from vq.canonical import digest
 from vq.errors import UsageError
-from vq.frozen import dataclass
 from vq.jobs.record import Dependency, MemorySource, Reserve, WallSource
 
 SCHEMA = "vq.submission-intent/1"

@@ -7,12 +7,11 @@ and never read back: two versions may word it differently, and a program reads t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
 from vq.errors import BadDataError
-from vq.frozen import dataclass
 from vq.jobs.times import shown_moment, shown_seconds
 from vq.shapes import BOOLEAN, Path, Record, integer, one_of, text
 from vq.shapes import Kind as Scalar

@@ -7,10 +7,10 @@ unless a name says otherwise. None is unknown or not given, never zero.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from vq.frozen import dataclass
 from vq.wording import MIB
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
-from vq.frozen import dataclass
 from vq.jobs.record import Job
 from vq.store.connection import Store
 from vq.store.rows import decoded

@@ -5,11 +5,12 @@ from __future__ import annotations
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from vq.errors import UsageError
 from vq.jobs.history_row import HistoryRow
 from vq.store.connection import Store
-from vq.store.settings import count_imported
+from vq.store.settings import change_imports
 
 _COLUMNS = ", ".join(HistoryRow._fields)
 _BOOLEANS = frozenset(("page_cache", "oom_killed", "hit_cap", "own_cap", "succeeded", "cancelled"))
@@ -24,16 +25,48 @@ MOST_IMPORTED = 100_000
 """So many rows of runs that were not this queue's its history takes, so that a daemon that starts reads them soon."""
 
 
-def append_row(connection: sqlite3.Connection, row: HistoryRow, job: int | None, attempt: int | None) -> None:
-    """Write the row of an attempt of a job (both None: imported); one row an attempt is all that there can be."""
+class Imported(NamedTuple):
+    """The rows that were imported from one source: how many, and the ends of the first and the last run, in ms."""
+
+    source: str
+    rows: int
+    first_ms: int
+    last_ms: int
+
+
+def append_row(
+    connection: sqlite3.Connection, row: HistoryRow, job: int | None, attempt: int | None, *, source: str | None = None
+) -> None:
+    """Write the row of an attempt of a job (one is all that there can be), or one that was imported from `source`."""
     connection.execute(
-        f"INSERT INTO history (job, attempt, {_COLUMNS})"  # noqa: S608 - the names of our own columns
-        f" VALUES ({', '.join('?' * (len(row) + 2))})",
-        (job, attempt, *row),
+        f"INSERT INTO history (job, attempt, source, {_COLUMNS})"  # noqa: S608 - the names of our own columns
+        f" VALUES ({', '.join('?' * (len(row) + 3))})",
+        (job, attempt, source, *row),
     )
 
 
-def import_rows(store: Store, rows: Iterable[HistoryRow]) -> int:
+def imports(store: Store) -> list[Imported]:
+    """What was imported, by source."""
+    with store.reading() as connection:
+        return [
+            Imported(*found)
+            for found in connection.execute(
+                "SELECT source, count(*), min(ordered_at), max(ordered_at) FROM history"
+                " WHERE source IS NOT NULL GROUP BY source"
+            )
+        ]
+
+
+def forget_rows(store: Store, source: str) -> int:
+    """Remove the rows that were imported from a source; how many they were. Rows of this queue's runs stay."""
+    with store.writing() as connection:
+        forgotten = connection.execute("DELETE FROM history WHERE source = ?", (source,)).rowcount
+        if forgotten:
+            change_imports(connection)
+    return forgotten
+
+
+def import_rows(store: Store, rows: Iterable[HistoryRow], source: str) -> int:
     """Add rows of runs that were not this queue's, all or none; how many they were.
 
     A row that the history has already is not added again: the same rows a second time add nothing. Of rows that are
@@ -51,9 +84,12 @@ def import_rows(store: Store, rows: Iterable[HistoryRow]) -> int:
             if there.fetchone()[0] > seen[row]:
                 seen[row] += 1
                 continue
-            append_row(connection, row, None, None)
+            append_row(connection, row, None, None, source=source)
             added += 1
-        if count_imported(connection, more=added) > MOST_IMPORTED:
+        if added:
+            change_imports(connection)
+        imported = connection.execute("SELECT count(*) FROM history WHERE source IS NOT NULL").fetchone()[0]
+        if imported > MOST_IMPORTED:
             raise UsageError(
                 f"with these the history would have more than {MOST_IMPORTED:,} imported rows",
                 hint="import the latest runs only: predictions go by the last of each job",

@@ -6,9 +6,9 @@ import heapq
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
-from vq.frozen import dataclass
 from vq.jobs.ids import job_id, sequence_of
 from vq.jobs.record import ACTIVE, Job, State
 from vq.store.connection import Store

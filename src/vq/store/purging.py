@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from vq.frozen import dataclass
 from vq.jobs.ids import sequence_of
 
 

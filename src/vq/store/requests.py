@@ -8,10 +8,9 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from vq.frozen import dataclass
 from vq.jobs.events import Edited, KillRequested, Paused, Resumed
 from vq.jobs.ids import job_id, sequence_of
 from vq.jobs.lifecycle import TABLE

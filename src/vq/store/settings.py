@@ -11,7 +11,7 @@ from vq.store.connection import Store
 
 _CONFIG = "config"
 _DRAINING = "draining"
-_IMPORTED = "imported_rows"
+_IMPORTS = "imported_rows"
 
 
 def store_config(store: Store, config: Config) -> None:
@@ -48,18 +48,15 @@ def is_draining(store: Store) -> bool:
         return _get(connection, _DRAINING) == "true"
 
 
-def imported_rows(store: Store) -> int:
-    """How many rows of the history were imported so far: another number when there is something new to learn."""
+def imports_changed(store: Store) -> int:
+    """A number that is another one, and larger, each time that rows were imported into the history, or forgotten."""
     with store.reading() as connection:
-        return count_imported(connection)
+        return int(_get(connection, _IMPORTS) or 0)
 
 
-def count_imported(connection: sqlite3.Connection, *, more: int = 0) -> int:
-    """The same in a transaction, after `more` have been added."""
-    imported = int(_get(connection, _IMPORTED) or 0) + more
-    if more:
-        _put(connection, _IMPORTED, str(imported))
-    return imported
+def change_imports(connection: sqlite3.Connection) -> None:
+    """Make it another number, in the transaction that imports or forgets rows."""
+    _put(connection, _IMPORTS, str(int(_get(connection, _IMPORTS) or 0) + 1))
 
 
 def _put(connection: sqlite3.Connection, name: str, value: str) -> None:

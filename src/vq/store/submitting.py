@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from vq.errors import VqError
-from vq.frozen import dataclass
 from vq.jobs.ids import job_id
 from vq.jobs.record import Array, Job, State
 from vq.store.connection import Store

@@ -96,6 +96,7 @@ def _launch(spec: Spec, join: tuple[int, ...]) -> Launch:
         stdout_path=spec.stdout_path,
         stderr_path=spec.stderr_path,
         umask=spec.umask,
+        oom_score_adj=spec.oom_score_adj,
         join=join,
     )
 

@@ -24,7 +24,6 @@ from vq.readings.processes import Process, Stat
 
 _LAUNCHERS = ("/usr/bin/setsid", "/bin/setsid")
 _USUAL_PATH = "/usr/local/bin:/usr/bin:/bin"
-_OOM_SCORE = 500
 _PIECE = 4096
 
 NOT_FOUND = 127
@@ -42,6 +41,7 @@ class Launch:
     stdout_path: str
     stderr_path: str
     umask: int | None
+    oom_score_adj: int
     join: tuple[int, ...]
 
 
@@ -161,7 +161,7 @@ def _become_job(
         step = f"cannot enter the folder {plan.cwd}"
         os.chdir(plan.cwd)
         step = "cannot raise oom_score_adj"
-        write_text("/proc/self/oom_score_adj", str(max(_OOM_SCORE, inherited.oom_score)))
+        write_text("/proc/self/oom_score_adj", str(max(plan.oom_score_adj, inherited.oom_score)))
         # Last, so that little of this interpreter is charged to the job.
         step = "cannot join the control group"
         for descriptor in plan.join:

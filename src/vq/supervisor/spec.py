@@ -20,6 +20,8 @@ MOST_BYTES = 16 * MIB
 
 FEWEST_PIDS = 2
 """The process that starts the job and the job itself."""
+MOST_OOM_SCORE = 1000
+"""What makes a process the first to go where memory ran out, by the kernel's `oom_score_adj`."""
 
 
 def _texts(value: Any) -> bool:
@@ -53,6 +55,7 @@ _SHAPE = Record(
         "cgroup_parent": PATHS_OR_NULL,
         "cgroup_parent_name": text(least=1, most=128),
         "umask": integer(0, 0o777, null=True),
+        "oom_score_adj": integer(0, MOST_OOM_SCORE),
         "notify_path": _PATH_OR_NULL,
     },
 )
@@ -62,7 +65,8 @@ _SHAPE = Record(
 class Spec:
     """One attempt. `cgroup_parent` is the group to run under; without it, `cgroup_parent_name` is made where we may.
 
-    `notify_path` is a FIFO that is told, in one line, the attempt whose result is there.
+    `notify_path` is a FIFO that is told, in one line, the attempt whose result is there. `oom_score_adj` is the
+    kernel's; a supervisor that has more itself raises it to that.
     """
 
     attempt: str
@@ -81,6 +85,7 @@ class Spec:
     cgroup_parent: GroupPaths | None = None
     cgroup_parent_name: str = "vq.slice"
     umask: int | None = None
+    oom_score_adj: int = 500
     notify_path: str | None = None
 
     @property

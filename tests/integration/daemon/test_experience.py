@@ -11,7 +11,7 @@ from vq.admission import Copies, Key, Prediction
 from vq.daemon.experience import Experience
 from vq.jobs.history_row import HistoryRow
 from vq.store.connection import Store, open_store
-from vq.store.history import append_row, import_rows
+from vq.store.history import append_row, forget_rows, import_rows
 
 MIB = 1 << 20
 KEY = Key("owner/name", None, "true")
@@ -43,13 +43,22 @@ def row(at_ms: int, peak_mb: int = 20, *, succeeded: bool = True, page_cache: bo
 def test_rows_imported_while_the_daemon_runs_are_learned(plain: Queue) -> None:
     (before,) = plain.submit(["true"], mem_mb=1000)
     assert plain.end(before).life.basis == {"kind": "cap"}
-    import_rows(plain.store, [row(number, 300) for number in range(12)])
+    import_rows(plain.store, [row(number, 300) for number in range(12)], "rows")
     (after,) = plain.submit(["true"], mem_mb=1000)
     job = plain.end(after)
     assert (job.life.basis, job.life.reserved_bytes) == ({"kind": "job", "runs": 13}, 512 * MIB)
     plain.stop()
     (again,) = plain.submit(["true"], mem_mb=1000)
     assert plain.end(again).life.basis == {"kind": "job", "runs": 14}
+
+
+def test_rows_forgotten_while_the_daemon_runs_are_not_gone_by(plain: Queue) -> None:
+    import_rows(plain.store, [row(number, 300) for number in range(12)], "rows")
+    (before,) = plain.submit(["true"], mem_mb=1000)
+    assert plain.end(before).life.basis == {"kind": "job", "runs": 12}
+    forget_rows(plain.store, "rows")
+    (after,) = plain.submit(["true"], mem_mb=1000)
+    assert plain.end(after).life.basis == {"kind": "cap"}
 
 
 def heard(store: Store, experience: Experience, *rows: HistoryRow) -> None:

@@ -41,6 +41,7 @@ def test_a_job_completes_with_receipt_and_history_row(queue: Queue) -> None:
     assert (row["job"], row["attempt"], row["succeeded"], row["cancelled"]) == (1, 1, 1, 0)
     assert (row["memory_cap"], row["cpu_cap"], row["finished_at"]) == (200 * MIB, 1000, job.life.finished_at_ms)
     assert row["memory_peak"] > 25 * MIB
+    queue.stop()
     assert not os.listdir(f"{queue.folder}/attempts")
 
 

@@ -53,7 +53,7 @@ def test_the_kernel_would_pick_a_job_past_its_reservation_and_none_inside(queue:
     if queue.mode == "sampled":
         pytest.skip("without control groups the kernel knows of no limit")
     queue.text = '[host]\nmemory_max = "420M"\n'
-    import_rows(queue.store, [small(number) for number in range(12)])
+    import_rows(queue.store, [small(number) for number in range(12)], "rows")
     inside, outside = (
         queue.submit(python(HOLD, str(size)), mem_mb=cap, name=name)[0]
         for size, cap, name in ((10, 100, "stays"), (300, 390, "grows"))

@@ -7,7 +7,7 @@ import sqlite3
 import stat
 import subprocess
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,7 @@ from vq.files.documents import FileError
 from vq.store import connection as connections
 from vq.store.connection import APPLICATION_ID, Opener, Store, StoreError, migrations, open_store, statements
 from vq.store.folder import StateError, file_system_type, state_folder
+from vq.store.history import Imported, forget_rows, imports, rows_in_order
 from vq.store.jobs import counts, queue, read
 from vq.store.submitting import Submission, submit
 
@@ -96,6 +97,21 @@ say("done")
     for number in range(40):
         with open_store(f"{folder}-{number}") as store:
             assert sum(counts(store).values()) == 2
+
+
+def test_rows_imported_before_their_source_was_kept_are_told_by_their_repository(folder: str) -> None:
+    old_store(folder, 2)
+    with closing(sqlite3.connect(os.path.join(folder, "vq.db"), isolation_level=None)) as database:
+        for job_number, repository in ((None, "lab"), (None, "lab"), (7, "lab"), (None, "rows")):
+            database.execute(
+                "INSERT INTO history (job, attempt, repository, name, profile, memory_peak, page_cache, queued_at,"
+                " oom_killed, succeeded, cancelled) VALUES (?, ?, ?, 'n', 'default', 1, 0, 5, 0, 1, 0)",
+                (job_number, job_number and 1, repository),
+            )
+    with open_store(folder, Opener.DAEMON) as store:
+        assert imports(store) == [Imported("lab", 2, 5, 5), Imported("rows", 1, 5, 5)]
+        assert forget_rows(store, "lab") == 2
+        assert len(list(rows_in_order(store))) == 2
 
 
 @pytest.mark.parametrize("version", range(1, LATEST))

@@ -18,7 +18,7 @@ from vq.jobs.reasons import Kind
 from vq.jobs.record import Array, Dependency, Job, Need, State
 from vq.store.advancing import Keeper, advance_jobs
 from vq.store.connection import Store, StoreError, open_store
-from vq.store.history import append_row, import_rows, rows_in_order
+from vq.store.history import Imported, append_row, forget_rows, import_rows, imports, rows_in_order
 from vq.store.jobs import (
     Selection,
     active,
@@ -36,7 +36,7 @@ from vq.store.jobs import (
     submitted_after,
 )
 from vq.store.requests import post, waiting_requests
-from vq.store.settings import imported_rows, is_draining, set_draining, store_config, stored_config
+from vq.store.settings import imports_changed, is_draining, set_draining, store_config, stored_config
 from vq.store.submitting import Claim, ConflictError, Submission, submit
 
 
@@ -359,7 +359,7 @@ def test_rows_are_read_in_the_order_of_their_ends(store: Store) -> None:
         row._replace(name="same moment"),
         row._replace(name="lost", finished_at=None, queued_at=NOW + 5_000),
     ]
-    assert import_rows(store, imported) == 4
+    assert import_rows(store, imported, "rows") == 4
     assert [each.name for each in rows_in_order(store)] == ["true", "same moment", "killed", "lost", "later"]
     assert imported[0] in list(rows_in_order(store))
 
@@ -368,7 +368,7 @@ def test_more_rows_than_a_page_are_all_read(store: Store) -> None:
     identifier = put(store)
     run(store, identifier)
     row = next(rows_in_order(store))
-    assert import_rows(store, [row] * 2000) == 1999
+    assert import_rows(store, [row] * 2000, "rows") == 1999
     assert list(rows_in_order(store)) == [row] * 2000
 
 
@@ -377,10 +377,12 @@ def test_what_the_history_has_already_is_not_imported_again(store: Store) -> Non
     run(store, identifier)
     row = next(rows_in_order(store))
     lost = row._replace(finished_at=None, workflow="w")
-    assert import_rows(store, [lost, row, lost]) == 2
-    assert (imported_rows(store), import_rows(store, [lost, row, lost])) == (2, 0)
-    assert import_rows(store, [lost, row, lost, lost, row._replace(reserved=None)]) == 2
-    assert (imported_rows(store), len(list(rows_in_order(store)))) == (4, 5)
+    assert import_rows(store, [lost, row, lost], "rows") == 2
+    changed = imports_changed(store)
+    assert (import_rows(store, [lost, row, lost], "again"), imports_changed(store)) == (0, changed)
+    assert import_rows(store, [lost, row, lost, lost, row._replace(reserved=None)], "rows") == 2
+    assert imports_changed(store) > changed
+    assert len(list(rows_in_order(store))) == 5
 
 
 def test_imports_are_bounded(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -388,18 +390,36 @@ def test_imports_are_bounded(store: Store, monkeypatch: pytest.MonkeyPatch) -> N
     run(store, identifier)
     row = next(rows_in_order(store))
     monkeypatch.setattr("vq.store.history.MOST_IMPORTED", 5)
-    assert import_rows(store, [row._replace(memory_peak=999 + peak) for peak in range(3)]) == 3
+    assert import_rows(store, [row._replace(memory_peak=999 + peak) for peak in range(3)], "rows") == 3
     with pytest.raises(UsageError, match="more than 5 imported rows"):
-        import_rows(store, [row._replace(memory_peak=999 + peak) for peak in range(6)])
-    assert imported_rows(store) == 3
-    assert import_rows(store, [row._replace(memory_peak=999 + peak) for peak in range(5)]) == 2
+        import_rows(store, [row._replace(memory_peak=999 + peak) for peak in range(6)], "rows")
+    assert [found.rows for found in imports(store)] == [3]
+    assert import_rows(store, [row._replace(memory_peak=999 + peak) for peak in range(5)], "rows") == 2
+
+
+def test_what_was_imported_is_told_by_its_source_and_forgotten_alone(store: Store) -> None:
+    run(store, put(store))
+    row = next(rows_in_order(store))
+    older, lost = row._replace(finished_at=NOW - 5), row._replace(finished_at=None, queued_at=NOW + 7)
+    import_rows(store, [older, lost], "b.txt")
+    import_rows(store, [older, row._replace(name="other")], "a.txt")
+    import_rows(store, [row._replace(name="third")], "b.txt")
+    ended = row.finished_at
+    assert ended is not None
+    assert imports(store) == [Imported("a.txt", 1, ended, ended), Imported("b.txt", 3, NOW - 5, ended)]
+    changed = imports_changed(store)
+    assert (forget_rows(store, "true"), forget_rows(store, ""), imports_changed(store)) == (0, 0, changed)
+    assert forget_rows(store, "b.txt") == 3
+    assert imports_changed(store) > changed
+    assert [each.name for each in rows_in_order(store)] == ["true", "other"]
+    assert import_rows(store, [older, lost], "c.txt") == 2
 
 
 def test_rows_are_imported_all_or_none(store: Store) -> None:
     run(store, put(store))
     row = next(rows_in_order(store))
     with pytest.raises(StoreError, match="cannot store TEXT"):
-        import_rows(store, [row, row._replace(memory_peak="much")])  # type: ignore[arg-type]
+        import_rows(store, [row, row._replace(memory_peak="much")], "rows")  # type: ignore[arg-type]
     assert list(rows_in_order(store)) == [row]
 
 

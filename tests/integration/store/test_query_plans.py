@@ -14,7 +14,7 @@ from vq.jobs.events import Edited, HostRebooted, KillRequested
 from vq.jobs.record import Array, Dependency, Need, State
 from vq.store.advancing import Keeper, advance_jobs
 from vq.store.connection import Store, open_store
-from vq.store.history import import_rows, rows_in_order
+from vq.store.history import forget_rows, import_rows, imports, rows_in_order
 from vq.store.jobs import (
     Selection,
     active,
@@ -36,7 +36,7 @@ from vq.store.settings import is_draining, set_draining, stored_config
 from vq.store.submitting import Claim, Submission, submit
 
 SMALL = ("counts", "settings", "sqlite_sequence", "sqlite_schema")
-PARTIAL = ("jobs_in_order", "jobs_with_hook_due")
+PARTIAL = ("jobs_in_order", "jobs_with_hook_due", "history_imported")
 """Indexes of the few jobs that wait, or whose hook is due: to read one is to read no ended job."""
 
 ON_A1 = (Dependency(job="a1", kind=Need.COMPLETED),)
@@ -85,7 +85,8 @@ ACTIONS: dict[str, Callable[[Store], Any]] = {
     ],
     "hook": lambda store: hook_ran(store, ["a1"]),
     "drain": lambda store: set_draining(store, draining=True),
-    "history": lambda store: import_rows(store, list(rows_in_order(store))),
+    "history": lambda store: import_rows(store, list(rows_in_order(store)), "s"),
+    "imports": lambda store: [imports(store), forget_rows(store, "s")],
     "read": lambda store: read(store, "a1"),
 }
 

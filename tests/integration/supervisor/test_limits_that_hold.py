@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from supervised import MIB, SLOWNESS, Make, parent_group, python, wait_until
+from vq.hosts.local.attempts import oom_score_adj
 from vq.readings import cgroups
 from vq.readings.group import Limits
 from vq.supervisor.requests import Request, ask
@@ -40,6 +41,15 @@ import signal, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 print("ready", flush=True)
 time.sleep(600)
+"""
+HOLDS = """
+import sys
+print("ready", flush=True)
+go = open("go")
+go.readline()
+held = b"x" * (int(sys.argv[1]) << 20)
+print("held", flush=True)
+go.readline()
 """
 BREED = """
 import os, time
@@ -188,6 +198,32 @@ except BlockingIOError:
     one = attempt(cgroup_mode, python(program), pids_max=10)
     one.run()
     assert one.log.read_text().strip() == "9"
+
+
+def test_the_limit_of_all_kills_whoever_is_furthest_past_its_reservation(cgroup_mode: str, attempt: Make) -> None:
+    budget = 400 * MIB
+    inside, past = (
+        attempt(cgroup_mode, python(HOLDS, str(hold_mib)), oom_score_adj=oom_score_adj(reserved_mib * MIB, budget))
+        for hold_mib, reserved_mib in ((250, 280), (200, 40))
+    )
+    for one in (inside, past):
+        os.mkfifo(one.folder / "go")
+        one.start()
+        one.wait_for_output("ready")
+    parent = parent_group(cgroup_mode)
+    assert parent is not None
+    parent.limit(Limits(memory_bytes=budget))
+    try:
+        with open(inside.folder / "go", "w") as go:
+            go.write("hold\n")
+            go.flush()
+            inside.wait_for_output("held")
+            (past.folder / "go").write_text("hold\n")
+            result = past.end()
+        assert (result["end"], result["limit_fired"]) == ("out_of_memory", "host")
+        assert inside.end()["end"] == "ended"
+    finally:
+        parent.limit(Limits())
 
 
 @pytest.mark.parametrize(

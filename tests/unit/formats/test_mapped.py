@@ -94,7 +94,7 @@ def test_records_without_what_a_row_needs_are_left_out(line: str, why: str) -> N
 @pytest.mark.parametrize(
     ("rule", "cell", "why"),
     [
-        ("memory_cap=x", "big", 'expected a size such as 512 MB or 1.2G in column x, found "big"'),
+        ("memory_cap=x", "big", 'expected a size such as 24G, 1.5GiB or 512M in column x, found "big"'),
         ("cancelled=x", "maybe", 'expected true or false in column x, found "maybe"'),
         ("cancelled=x", "", 'expected true or false in column x, found ""'),
         ("workflow=x", "w" * 5000, "expected a name of at most 4096 characters in column x"),

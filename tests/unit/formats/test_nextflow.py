@@ -126,7 +126,7 @@ def test_trace_fields_repository_and_profile_are_for_all_rows() -> None:
     ("changes", "why"),
     [
         ({"status": "DONE"}, 'expected a status of Nextflow in column status, found "DONE"'),
-        ({"peak_rss": "lots"}, 'expected a size such as 512 MB or 1.2G in column peak_rss, found "lots"'),
+        ({"peak_rss": "lots"}, 'expected a size such as 24G, 1.5GiB or 512M in column peak_rss, found "lots"'),
         ({"start": "noon"}, "expected a moment such as 2026-11-30T12:00:00, or since the epoch in column start"),
         ({"%cpu": "?"}, "expected a percentage such as 187.5% in column %cpu"),
     ],

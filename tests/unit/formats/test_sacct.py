@@ -287,7 +287,7 @@ def test_job_accounting_fields_jobname_may_be_empty() -> None:
     ("changes", "why"),
     [
         ({"ReqMem": "much"}, "expected memory such as 4G, 4000Mc or 16Gn in column ReqMem"),
-        ({"MaxRSS": "much"}, "expected a size such as 512 MB or 1.2G in column maxrss"),
+        ({"MaxRSS": "much"}, "expected a size such as 24G, 1.5GiB or 512M in column maxrss"),
         ({"TotalCPU": "1:2:3:4"}, "expected a time such as 1-02:03:04 or 02:03.500 in column totalcpu"),
         ({"ReqMem": "999999999999999T"}, "expected figures that come to at most 9007199254740991"),
         ({"AllocCPUS": "two"}, "expected a number of CPUs in column alloccpus"),

@@ -36,6 +36,13 @@ def test_reasons_without_end_take_bounded_memory() -> None:
     assert tally.records == 1000
 
 
+def test_the_first_few_repositories_are_kept() -> None:
+    tally = Tally()
+    for number in (0, 0, *range(1000)):
+        tally.count(run(repository=f"r{number}"))
+    assert list(tally.repositories) == ["r0", "r1", "r2", "r3"]
+
+
 @pytest.mark.parametrize(
     ("far", "near", "uncapped", "likely"), [(2, 1, 5, True), (1, 1, 0, False), (1, 2, 0, False), (0, 0, 3, False)]
 )

@@ -40,7 +40,7 @@ from vq.store.layout import (
 )
 from vq.supervisor import recovery
 from vq.supervisor.folder import PART, has_attempt, read_attempt, read_result, take_lock
-from vq.supervisor.spec import MARK, SCHEMA
+from vq.supervisor.spec import MARK, MOST_OOM_SCORE, SCHEMA
 
 PIDS_MAX = 4096
 
@@ -62,10 +62,14 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Enforcement:
-    """How limits are enforced: the mode, the group to run under (None: by sampling), and the grace of a kill."""
+    """How limits are enforced: the mode, the group to run under (None: by sampling), and the grace of a kill.
+
+    `budget_bytes` is what all attempts may hold together.
+    """
 
     mode: str
     parent: GroupPaths | None
+    budget_bytes: int
     kill_grace_ms: int
 
 
@@ -90,6 +94,15 @@ Seen = NotBegun | Running | Unwatched | Finished
 def digest_of(state_folder: str) -> str:
     """What tells this state folder from others, in the names of groups and attempts."""
     return hashlib.sha256(os.fsencode(os.path.realpath(state_folder))).hexdigest()[:_DIGITS]
+
+
+def oom_score_adj(reserved_bytes: int, budget_bytes: int) -> int:
+    """The score by which the kernel, if it has to pick, picks the process furthest past what is reserved for its job.
+
+    From 0 to 1000. Under a limit, `oom_badness` of the kernel's `mm/oom_kill.c` is what a process holds, plus this many
+    thousandths of the limit; here the limit is the budget, and what is reserved is taken off.
+    """
+    return max(0, MOST_OOM_SCORE - reserved_bytes * MOST_OOM_SCORE // budget_bytes)
 
 
 class Attempts:
@@ -297,6 +310,7 @@ class Attempts:
             "kill_grace_seconds": enforcement.kill_grace_ms / _MS,
             "enforcement": enforcement.mode,
             "cgroup_parent": None if parent is None else parent.document(),
+            "oom_score_adj": oom_score_adj(life.reserved_bytes or 0, enforcement.budget_bytes),
             "notify_path": wake_path(self.state_folder),
         }
 

@@ -39,7 +39,12 @@ class Machine:
                 "jobs hold more than the memory budget of %s: until they end, the limit of them all stays", budget
             )
         paths = None if self._parent is None else self._parent.paths
-        self.enforcement = Enforcement(mode=mode, parent=paths, kill_grace_ms=config.kill_grace_ms)
+        self.enforcement = Enforcement(
+            mode=mode,
+            parent=paths,
+            budget_bytes=config.memory_max_bytes,
+            kill_grace_ms=config.kill_grace_ms,
+        )
         self._known: dict[str, tuple[Attempt, Group | None]] = {}
         self._offered: set[str] = set()
         self._summed_until: dict[str, tuple[int | None, float]] = {}
