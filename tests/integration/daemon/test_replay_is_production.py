@@ -101,7 +101,7 @@ class Stage:
         self.reasons: list[str | None] = []
         self.began: dict[str, float] = {}
         queue.text = trace.configuration
-        import_rows(queue.store, [HistoryRow(**fields_of(row, self.base_ms)) for row in trace.before])
+        import_rows(queue.store, [HistoryRow(**fields_of(row, self.base_ms)) for row in trace.before], "before")
 
     @property
     def known(self) -> Any:
