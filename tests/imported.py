@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from io import BytesIO
+from typing import Any
 
 from vq.admission.history import Run
 from vq.formats.outcomes import Importer, LeftOut, Line, Outcome, Source, Unread
@@ -14,12 +15,12 @@ def lines(text: str | bytes) -> list[Line]:
     return [Line(number, line) for number, line in enumerate(BytesIO(data), start=1)]
 
 
-def outcomes(importer: Importer, text: str | bytes, **known: str) -> list[Outcome]:
+def outcomes(importer: Importer, text: str | bytes, **known: Any) -> list[Outcome]:
     """All outcomes of a text that stands in `file`."""
     return list(importer(lines(text), Source(**{"stem": "file", **known})))
 
 
-def row(importer: Importer, text: str, **known: str) -> Run:
+def row(importer: Importer, text: str, **known: Any) -> Run:
     """The one row that a text holds."""
     (found,) = outcomes(importer, text, **known)
     assert isinstance(found, Run), found

@@ -2,20 +2,25 @@
 
 Every arrival and every end has a moment of its own, so that no decision hangs on which of two things came first. What
 is reserved comes in steps of 256 MiB and budgets are made to match, so that a few MiB of an interpreter decide nothing.
+
+A replay knows neither the host nor runs that were cancelled, nor any from before; traces that have them are played by
+`looks` alone, the others by both.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from random import Random
 from typing import Any
 
+from looks import Looks, look_at
 from vq.admission import CpuAdmission, Policy, Profile, Run, Setup, simulate
 from vq.admission.documents import started_document
+from vq.admission.host import HostMemory
 
 MIB = 1 << 20
 EXPECTED = Path(__file__).parent / "data" / "admission" / "scripted.jsonl"
@@ -23,7 +28,8 @@ EXPECTED = Path(__file__).parent / "data" / "admission" / "scripted.jsonl"
 BARRIER_MS = 600_000
 MIN_JOBS = 5
 DAY_SECONDS = 86_400
-WELL, FAILS, OOM = "well", "fails", "oom"
+WELL, FAILS, OOM, KILLED = "well", "fails", "oom", "killed"
+HOST_MB = 4096
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,14 +65,26 @@ class Scripted:
             hit_cap=oom,
             own_cap=oom,
             succeeded=self.ends == WELL,
-            cancelled=False,
+            cancelled=self.ends == KILLED,
             reserved=None,
         )
 
 
 @dataclass(frozen=True, kw_only=True)
+class Beside:
+    """From a moment on, what other programs hold of the host, and the percentage of time in which all stand still."""
+
+    at: int
+    holds_mb: int
+    stands_still: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
 class Trace:
-    """Jobs in the order in which they arrive, and the host they share; each lives for real at least so long."""
+    """Jobs in the order in which they arrive, and the host they share; each lives for real at least so long.
+
+    `before` are rows that the queue had before; `beside`, in order, is told of a host of `HOST_MB`, else there is room.
+    """
 
     name: str
     jobs: tuple[Scripted, ...]
@@ -75,6 +93,28 @@ class Trace:
     cpu_admission: CpuAdmission = CpuAdmission.CAPS
     slots: int = 2
     least_seconds: float = 0.0
+    before: tuple[Run, ...] = ()
+    beside: tuple[Beside, ...] = ()
+
+    @property
+    def is_replayed(self) -> bool:
+        """Whether a replay knows all that matters."""
+        return not self.before and not self.beside
+
+    @property
+    def profile_mb(self) -> int:
+        """The memory limit of each profile."""
+        return min(1024, self.memory_mb)
+
+    def beside_at(self, at_ms: int) -> Beside:
+        """What is beside the jobs at a moment."""
+        return next(one for one in reversed(self.beside) if one.at <= at_ms)
+
+    def reading(self, at_ms: int, uses: int) -> HostMemory:
+        """The host at a moment, beside jobs that hold `uses` bytes."""
+        beside, total = self.beside_at(at_ms), HOST_MB * MIB
+        available = total - beside.holds_mb * MIB - uses
+        return HostMemory(total, available, slice=uses, full_avg10=round(beside.stands_still * 100))
 
     @property
     def setup(self) -> Setup:
@@ -83,7 +123,7 @@ class Trace:
             margin=15,
             min_jobs=MIN_JOBS,
             profiles={
-                name: Profile(memory=1024 * MIB, cpus=1, slots=self.slots if name == "few" else None)
+                name: Profile(memory=self.profile_mb * MIB, cpus=1, slots=self.slots if name == "few" else None)
                 for name in ("default", "few", "big")
             },
             memory_max=self.memory_mb * MIB,
@@ -95,7 +135,8 @@ class Trace:
     @property
     def configuration(self) -> str:
         """The host as a daemon's configuration."""
-        profiles = f"[profiles.few]\nslots = {self.slots}\n[profiles.big]\n"
+        memory = f'memory = "{self.profile_mb}M"\n'
+        profiles = f"[profiles.default]\n{memory}[profiles.few]\n{memory}slots = {self.slots}\n[profiles.big]\n{memory}"
         host = f'memory_max = "{self.memory_mb}M"\ncpus = 2\ncpu_overcommit = {self.cpus / 2}\n'
         by = f'cpu_admission = "{self.cpu_admission.value}"\nbarrier_after = "{BARRIER_MS // 1000}s"\n'
         return f"[host]\n{host}{by}[sizing]\nmargin = 15\nmin_jobs = {MIN_JOBS}\n{profiles}"
@@ -114,6 +155,36 @@ def decisions(trace: Trace, rows: Iterable[Run] | None = None) -> list[dict[str,
     return found
 
 
+def looked(trace: Trace, rows: Iterable[Run] | None = None) -> Looks:
+    """What looks at the trace from moment to moment decide; `rows` as for `decisions`."""
+    return look_at(
+        trace.setup,
+        [job.row() for job in trace.jobs] if rows is None else list(rows),
+        Policy.MEASURED,
+        uses=lambda row: row.memory_peak,
+        before=trace.before,
+        reading=trace.reading if trace.beside else None,
+    )
+
+
+def looked_decisions(trace: Trace, rows: Iterable[Run] | None = None) -> list[dict[str, Any]]:
+    """The starts that `looked` finds, in order."""
+    return [
+        decision(
+            start.place,
+            {
+                "name": trace.jobs[start.place].name,
+                "started_at": start.at,
+                "memory": start.memory.memory,
+                "basis": start.memory.basis.as_data(),
+                "cpu": start.cpu.cpu,
+                "cpu_basis": start.cpu.basis.as_data(),
+            },
+        )
+        for start in looked(trace, rows).starts
+    ]
+
+
 def decision(place: int, document: dict[str, Any]) -> dict[str, Any]:
     """A start: the job's place in the trace, when, and what it reserved and why.
 
@@ -127,7 +198,16 @@ def decision(place: int, document: dict[str, Any]) -> dict[str, Any]:
 
 
 def expected(trace: Trace) -> list[dict[str, Any]]:
-    """The decisions that are right, by the rules."""
+    """The starts that are right, by the rules."""
+    return [{key: value for key, value in line.items() if key != "waits"} for line in _lines(trace)]
+
+
+def expected_reasons(trace: Trace) -> list[str | None]:
+    """Of each job, what it waits for when it arrives; None for one that starts then."""
+    return [line["waits"] for line in sorted(_lines(trace), key=lambda line: line["job"])]
+
+
+def _lines(trace: Trace) -> list[dict[str, Any]]:
     lines = [json.loads(line) for line in EXPECTED.read_text().splitlines()]
     return [line for line in lines if line.pop("trace") == trace.name]
 
@@ -228,6 +308,74 @@ def idle() -> Trace:
     )
 
 
+def pressed() -> Trace:
+    """A host that other programs leave little of: what they leave is `left`, and less while a job waits for it."""
+    clock = _Clock()
+
+    def small(after: int, lasts: int) -> Scripted:
+        return clock.job("small", after, lasts, 20, cap_mb=256)
+
+    jobs = [
+        # Six have room. The next is short of it, so that the margin grows, and waits until only three run.
+        *(small(1, lasts) for lasts in (100, 110, 120, 130, 170, 180, 100, 100)),
+        # Nobody waits any more: again six have room.
+        *(small(after, lasts) for after, lasts in ((132, 300), (1, 300), (1, 150))),
+        # The host stalls, and a stall ends lower than it began. Short, it has room for no second one; once nothing
+        # runs, it is not short any more.
+        small(168, 100),
+        # A large one waits for the host, and in the end lets none past.
+        *(small(400, lasts) for lasts in (900, 901, 902)),
+        clock.job("large", 1, 100, 30, profile="big"),
+        small(100, 100),
+        small(600, 100),
+    ]
+    beside = (
+        Beside(at=0, holds_mb=1432),
+        Beside(at=300_000, holds_mb=2200, stands_still=6.0),
+        Beside(at=350_000, holds_mb=2200, stands_still=2.0),
+        Beside(at=400_000, holds_mb=2200, stands_still=0.5),
+        Beside(at=442_000, holds_mb=2400),
+        Beside(at=600_000, holds_mb=1432),
+    )
+    return Trace(name="pressed", jobs=tuple(jobs), memory_mb=2048, cpus=32, beside=beside)
+
+
+def taught() -> Trace:
+    """A queue with a history: rows without limits or CPU, and cancelled ones; and a job that is killed."""
+    clock = _Clock()
+
+    def row(name: str, peak_mb: int, cpu: int | None, **changes: Any) -> Run:
+        made = clock.job(name, 10, 5, peak_mb, profile="few").row()
+        return replace(made, cpu_average=cpu, **changes)
+
+    before = (
+        # Near the limit of its profile, the only one that it can have met.
+        row("old", 1000, None, memory_cap=None, hit_cap=None, own_cap=None),
+        row("gone", 10, 5000, succeeded=False, cancelled=True),
+        row("full", 200, None, memory_cap=200 * MIB, own_cap=True, hit_cap=True, succeeded=False, cancelled=True),
+        row("poll", 230, 350),
+        row("poll", 225, 250),
+        row("once", 20, 150),
+        *(row("peer", 20, 900) for _ in range(5)),
+    )
+    names = ("old", "gone", "full", "peer", "poll", "once", "new")
+    jobs = [
+        *(clock.job(name, 1, 1000, 20, profile="few", cap_mb=250) for name in names),
+        clock.job("stopped", 1, 100, 20, profile="few", cap_mb=250, ends=KILLED),
+        # Killed, it is known, and nothing is known of what it needs.
+        clock.job("stopped", 200, 100, 20, profile="few", cap_mb=250),
+    ]
+    return Trace(
+        name="taught",
+        jobs=tuple(jobs),
+        memory_mb=2048,
+        cpus=16,
+        cpu_admission=CpuAdmission.MEASURED,
+        slots=16,
+        before=before,
+    )
+
+
 def traces() -> tuple[Trace, ...]:
     """All of them: some two hundred jobs."""
-    return mixed(), tight(), idle()
+    return mixed(), tight(), idle(), pressed(), taught()

@@ -375,8 +375,12 @@ def test_rows_that_teach_nothing_here_and_rows_from_the_future_are_told(queue: Q
     ended = queue.run("history", "import", "rows.jsonl", "--format", "jsonl", "--profile", "gpu", "--store")
     assert (ended.returncode, 'no profile is configured as "gpu"' in ended.stderr) == (0, True)
     (queue.cwd / "late.jsonl").write_text(written(run()) + written(run(finished_at=2**42)), encoding="utf-8")
-    assert "runs that have ended" in queue.refused(
-        "history", "import", "late.jsonl", "--format", "jsonl", "--store", status=1
+    late = ("history", "import", "late.jsonl", "--format", "jsonl", "--store")
+    assert "late.jsonl: line 2: expected a run that has ended" in queue.refused(*late, status=1)
+    found = queue.json(*late, "--skip-bad")
+    assert (found["added"], found["unread"]) == (
+        1,
+        [{"reason": "expected a run that has ended", "count": 1, "first_line": 2}],
     )
     for where in ((), ("--store", "-o", "out.jsonl")):
         assert "-o ROWS.jsonl, or --store" in queue.refused(

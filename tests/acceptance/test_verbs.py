@@ -14,6 +14,7 @@ import pytest
 
 from histories import run
 from queue_commands import VQ, Queue, receipt
+from supervised import wait_until
 from vq.formats.jsonl import written
 
 SLEEP = ("--", "sleep", "60")
@@ -564,3 +565,21 @@ def test_a_submission_starts_a_daemon_where_it_may(queue: Queue) -> None:
         queue.ok("wait", "a1", "--timeout", "30")
     finally:
         queue.ok("daemon", "stop")
+
+
+def test_a_job_that_submits_another_starts_no_daemon_that_would_end_with_it(live: Queue) -> None:
+    (live.root / "config" / "vq" / "config.toml").write_text("")
+    os.mkfifo(live.cwd / "fifo")
+    script = f"echo begun; read word < {live.cwd}/fifo; {VQ} submit -- true; {VQ} daemon start"
+    live.ok("submit", "--", "sh", "-c", script)
+    wait_until(lambda: live.run("logs", "a1").stdout == "begun\n", "the job has begun")
+    live.ok("daemon", "stop")
+    (live.cwd / "fifo").write_text("go\n")
+    result = live.state / "attempts" / "a1.1" / "result.json"
+    wait_until(result.exists, "the job has ended")
+    assert live.run("daemon", "status").returncode == 1
+    live.ok("daemon", "start")
+    live.ok("wait", "a2", "--timeout", "30")
+    said = live.run("logs", "a1", "--err").stderr
+    assert "submitted, but no daemon could be started: started by a job, a daemon would end with it" in said
+    assert "vq: error: started by a job" in said

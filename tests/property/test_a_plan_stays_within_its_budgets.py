@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from histories import DAY, GIB, HOUR, MIB, PROFILES, UNHURRIED, histories, setups
+from looks import look_at
 from vq.admission import CpuAdmission, Dispatch, Key, Policy, Predictor, Run, Setup, simulate
 from vq.admission.host import HostMemory, Remembered
 from vq.admission.plan import Behind, Held, Look, Running, Waiting, explain, plan
@@ -141,48 +142,6 @@ def test_a_replay_starts_what_looks_one_by_one_would(setup: Setup, rows: list[Ru
     """Where jobs use nothing: a replay knows at a start what a job will use, which a look learns from its sample."""
     started: list[Started] = []
     simulate(setup, rows, policy, tell=started.append)
-    assert [(start.run, start.at, start.memory, start.cpu) for start in started] == looked_at(setup, rows, policy)
-
-
-def looked_at(setup: Setup, rows: list[Run], policy: Policy) -> list[tuple[Run, int, object, object]]:
-    """The starts of a replay that plans every moment from nothing but what waits and runs then."""
-    predictor = Predictor(margin=setup.margin, min_jobs=setup.min_jobs, caps=CAPS)
     coming = replayable(setup, rows)
-    jobs = {str(place): row for place, row in enumerate(coming)}
-    waiting: dict[str, Waiting] = {}
-    running: dict[str, tuple[Running, int]] = {}
-    reserved: dict[str, int] = {}
-    starts: list[tuple[Run, int, object, object]] = []
-    arrived = 0
-    while arrived < len(coming) or running:
-        now = min([end for _, end in running.values()] + [row.queued_at for row in coming[arrived : arrived + 1]])
-        for id_ in [id_ for id_, (_, end) in running.items() if end <= now]:
-            del running[id_]
-            was = reserved[id_] if policy is Policy.MEASURED else None
-            predictor.read([replace(jobs[id_], finished_at=now, reserved=was)])
-        while arrived < len(coming) and coming[arrived].queued_at <= now:
-            waiting[str(arrived)] = _waiting(setup, str(arrived), coming[arrived])
-            arrived += 1
-        look = Look(
-            now=now,
-            rules=setup.rules(policy),
-            waiting=tuple(waiting.values()),
-            running=tuple(job for job, _ in running.values()),
-        )
-        decided = plan(look, predictor)
-        for id_ in decided.starts:
-            row, job = jobs[id_], waiting.pop(id_)
-            reservation = decided.reservations[id_]
-            starts.append((row, now, reservation.memory, reservation.cpu))
-            caps = (job.memory_cap, job.cpu_cap)
-            ran = Running(id=id_, key=job.key, profile=job.profile, use=0, memory_cap=caps[0], cpu_cap=caps[1])
-            running[id_] = (ran, now + (row.finished_at or 0) - (row.started_at or 0))
-        reserved = {id_: reservation.memory.memory for id_, reservation in decided.reservations.items()}
-    return starts
-
-
-def _waiting(setup: Setup, id_: str, row: Run) -> Waiting:
-    memory_cap, cpu_cap = setup.limits(row)
-    return Waiting(
-        id=id_, key=row.key, profile=row.profile, memory_cap=memory_cap, cpu_cap=cpu_cap, eligible_at=row.queued_at
-    )
+    looked = [(coming[start.place], *start[1:]) for start in look_at(setup, coming, policy).starts]
+    assert [(start.run, start.at, start.memory, start.cpu) for start in started] == looked

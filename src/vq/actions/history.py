@@ -76,14 +76,12 @@ def import_history(request: ImportRequest, tick: Tick) -> Tally:
 def teach_history(place: Place, request: ImportRequest, now_ms: int, tick: Tick) -> Taught:
     """Add the rows that a file holds to the queue's own history, all or none; those that it has already add nothing.
 
-    A daemon that runs learns them within a second. Raises `VqError` as `import_history` does, for a run that ended
-    after `now_ms`, and for more rows than a history takes.
+    A daemon that runs learns them within a second. A record of a run that ended after `now_ms` cannot be read. Raises
+    `VqError` as `import_history` does, and for more rows than a history takes.
     """
-    outcomes, tally = _outcomes(request), Tally()
+    outcomes, tally = _outcomes(request, now_ms), Tally()
     rows: list[HistoryRow] = []
     for run in _rows(request, outcomes, tally, tick):
-        if run.finish > now_ms:
-            raise BadDataError("runs that have ended", found=f"one that ends at {run.finish} ms").at(request.path)
         rows.append(HistoryRow._make(_VALUES(run)))
         if len(rows) > MOST_IMPORTED:
             raise BadDataError(f"at most {MOST_IMPORTED:,} rows; import the latest runs only").at(request.path)
@@ -115,8 +113,8 @@ def own_rows(place: Place, tick: Tick) -> list[Run]:
     return rows
 
 
-def _outcomes(request: ImportRequest) -> Iterator[Outcome]:
-    """What the records of a file are, read as they are asked for."""
+def _outcomes(request: ImportRequest, latest_ms: int | None = None) -> Iterator[Outcome]:
+    """What the records of a file are, read as they are asked for; no run may have ended after `latest_ms`."""
     for option, name in (("--repository", request.repository), ("--profile", request.profile)):
         if name is not None and not _is_name(name):
             raise UsageError(f"{option}: expected 1 to {LONGEST_NAME} characters that UTF-8 can hold")
@@ -125,6 +123,7 @@ def _outcomes(request: ImportRequest) -> Iterator[Outcome]:
         stem=request.stem,
         repository=request.repository,
         profile=request.profile,
+        latest_ms=latest_ms,
     )
     with placed(request.path):
         return importer(_lines(request.path), source)

@@ -283,7 +283,6 @@ def _sweep(look: Look, predictor: Predictor) -> _Swept:
         memory, remembered = look.host
         reserved = sum(max(job.reserved.memory, job.use or 0) for job in ran)
         host = budget(memory, reserved, remembered)
-        board.used = memory.slice
         board.host_limit, board.host_free, board.stalled = host.limit, host.left, host.stalled
     for place, waiting in enumerate(look.waiting):
         if waiting.kept is None:

@@ -11,8 +11,10 @@ from typing import Any
 from vq.daemon.presence import Presence, present
 from vq.errors import VqError
 from vq.files.documents import reasons
+from vq.hosts.local.attempts import digest_of
 from vq.readings import processes
 from vq.store.folder import prepare_folder
+from vq.supervisor.spec import MARK
 
 READY = b"ready\n"
 BUSY = b"busy\n"
@@ -30,11 +32,16 @@ class DaemonError(VqError):
 def start(state_folder: str) -> bool:
     """Whether a daemon was started; False: one ran already. One is ready when this returns.
 
-    Raises `DaemonError` with what the daemon had to say, and `StateError` or `FileError` for a state folder that cannot
-    be used.
+    Raises `DaemonError` with what the daemon had to say, or where a job of the queue itself would start it: whatever a
+    job starts ends with it. Raises `StateError` or `FileError` for a state folder that cannot be used.
     """
     if present(state_folder) is not None:
         return False
+    if os.environ.get(MARK, "").endswith(f".{digest_of(state_folder)}"):
+        raise DaemonError(
+            "started by a job, a daemon would end with it, and so would the jobs that it starts",
+            hint="vq daemon start, outside of the queue's jobs",
+        )
     prepare_folder(state_folder)
     said = _spawn(state_folder)
     if said == READY:

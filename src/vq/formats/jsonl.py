@@ -82,7 +82,7 @@ def read(lines: Iterable[Line], source: Source) -> Iterator[Outcome]:
         repository, profile = source.repository_of(run.repository), source.profile_of(run.profile)
         return replace(run, repository=repository, profile=profile)
 
-    return outcomes((line for line in lines if line.data.strip()), row)
+    return outcomes((line for line in lines if line.data.strip()), row, source)
 
 
 def rows(lines: Iterable[Line]) -> Iterator[Run]:

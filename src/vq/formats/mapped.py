@@ -95,7 +95,7 @@ def importer(rules: Sequence[Rule]) -> Importer:
     def read(lines: Iterable[Line], source: Source) -> Iterator[Outcome]:
         table = read_table(lines, separators="\t,;|")
         columns = {rule.field: _column(rule, table) for rule in rules if not rule.constant}
-        return outcomes(table.records, lambda record: _row(record, columns, constants, source))
+        return outcomes(table.records, lambda record: _row(record, columns, constants, source), source)
 
     return read
 

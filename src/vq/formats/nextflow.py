@@ -50,7 +50,7 @@ def read(lines: Iterable[Line], source: Source) -> Iterator[Outcome]:
         table.require(column)
     table.require("complete", "duration")
 
-    return outcomes(table.records, lambda record: _row(record, source))
+    return outcomes(table.records, lambda record: _row(record, source), source)
 
 
 def _row(record: Record, source: Source) -> Run | str:

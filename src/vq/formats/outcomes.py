@@ -65,12 +65,14 @@ Outcome = Run | LeftOut | Unread
 class Source:
     """What is known of all rows of a file beforehand.
 
-    `repository` and `profile`, where given, hold for all rows; `stem` is the repository of rows that name none.
+    `repository` and `profile`, where given, hold for all rows; `stem` is the repository of rows that name none. No row
+    is of a run that ended after `latest_ms`, where given.
     """
 
     stem: str
     repository: str | None = None
     profile: str | None = None
+    latest_ms: int | None = None
 
     def repository_of(self, own: str | None = None) -> str:
         """The repository of a row whose record says `own`."""
@@ -100,7 +102,7 @@ class Numbered(Protocol):
 R = TypeVar("R", bound=Numbered)
 
 
-def outcomes(records: Iterable[R | Unread], read: Callable[[R], Run | str]) -> Iterator[Outcome]:
+def outcomes(records: Iterable[R | Unread], read: Callable[[R], Run | str], source: Source) -> Iterator[Outcome]:
     """The outcome of each record by `read`, which returns a row, or the reason why there is none, or refuses."""
     for record in records:
         if isinstance(record, Unread):
@@ -109,17 +111,19 @@ def outcomes(records: Iterable[R | Unread], read: Callable[[R], Run | str]) -> I
         try:
             found = read(record)
             if not isinstance(found, str):
-                _refuse_too_large(found)
+                _refuse_impossible(found, source.latest_ms)
         except BadDataError as error:
             yield Unread(record.number, error)
         else:
             yield LeftOut(record.number, found) if isinstance(found, str) else found
 
 
-def _refuse_too_large(run: Run) -> None:
-    """Nothing, or the refusal of a row with a figure that no document could hold: products of what was read."""
+def _refuse_impossible(run: Run, latest_ms: int | None) -> None:
+    """Nothing, or the refusal of a row that ended later, or with a figure that no document could hold: a product."""
     if any(figure is not None and figure > LARGEST for figure in _FIGURES(run)):
         raise BadDataError(f"figures that come to at most {LARGEST}")
+    if latest_ms is not None and run.finish > latest_ms:
+        raise BadDataError("a run that has ended", found=f"one that ends at {run.finish} ms")
 
 
 def named(text: str, column: str) -> str | None:

@@ -109,7 +109,7 @@ def read(lines: Iterable[Line], source: Source) -> Iterator[Outcome]:
         error.hint = "see the how-to from sacct to a decision for the command that prints what is needed"
         raise
 
-    return outcomes(_jobs(table.records), lambda job: _row(job, source))
+    return outcomes(_jobs(table.records), lambda job: _row(job, source), source)
 
 
 def _row(job: _Job, source: Source) -> Run | str:

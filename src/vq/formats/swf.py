@@ -71,7 +71,7 @@ class _Job(NamedTuple):
 
 def read(lines: Iterable[Line], source: Source) -> Iterator[Outcome]:
     """The outcomes of a log; comments and blank lines are passed over."""
-    return outcomes(_jobs(lines), lambda job: _row(job, source))
+    return outcomes(_jobs(lines), lambda job: _row(job, source), source)
 
 
 def _row(job: _Job, source: Source) -> Run | str:

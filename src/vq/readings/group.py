@@ -15,6 +15,7 @@ from typing import Any
 
 from vq.readings import processes
 from vq.readings.kernel import read_text
+from vq.shapes import Kind, Record, integer
 
 _LINKS_ALONE = 2
 
@@ -60,6 +61,14 @@ class GroupPaths:
     def document(self) -> dict[str, Any]:
         """These paths as JSON."""
         return {"version": self.version, "folders": dict(self.folders)}
+
+
+_FOLDERS = Kind(
+    "an object of absolute paths",
+    lambda v: type(v) is dict and bool(v) and all(type(p) is str and p.startswith("/") for p in v.values()),
+)
+PATHS_OR_NULL = Record({"version": integer(1, 2), "folders": _FOLDERS}, nullable=True)
+"""The shape of what `GroupPaths.document` writes; null where there is no group."""
 
 
 def paths_from(document: dict[str, Any]) -> GroupPaths:

@@ -12,7 +12,7 @@ from vq.readings import cgroups, processes
 from vq.readings.group import Group, Limits
 from vq.supervisor import job
 from vq.supervisor.decisions import end_of
-from vq.supervisor.folder import Attempt, ResultFile, read_attempt, take_lock, write_attempt
+from vq.supervisor.folder import Attempt, ResultFile, has_attempt, take_lock, write_attempt
 from vq.supervisor.launch import Launch, Refused, Started, launch
 from vq.supervisor.libc import become_subreaper
 from vq.supervisor.outcome import Outcome, result_document
@@ -37,7 +37,7 @@ def supervise(spec_path: str) -> int:
     if lock is None:
         return ANOTHER_HAS_IT
     try:
-        if read_attempt(folder) is not None:
+        if has_attempt(folder):
             return ANOTHER_HAS_IT
         return _supervise(folder, read_spec(spec_path))
     finally:

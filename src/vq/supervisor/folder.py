@@ -7,10 +7,14 @@ import json
 import os
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
-from vq.files.documents import MIB, FileError, read_file
-from vq.readings.group import GroupPaths, paths_from
+from vq.errors import VqError
+from vq.estimates.usage import read_usage
+from vq.files.documents import MIB, read_file
+from vq.readings.group import PATHS_OR_NULL, GroupPaths, paths_from
+from vq.shapes import ANY_OBJECT, LARGEST, Record, constant, integer, number, one_of, text
+from vq.supervisor.decisions import EndKind, LimitFired
 
 ATTEMPT_SCHEMA = "vq.attempt.v1"
 RESULT_SCHEMA = "vq.attempt-result.v1"
@@ -19,6 +23,41 @@ RESERVED_BYTES = 16 * 1024
 ATTEMPT = "attempt.json"
 PART = ".part"
 """The suffix of a file that is not in place yet."""
+
+_ATTEMPT_SHAPE = Record(
+    {
+        "schema": constant(ATTEMPT_SCHEMA),
+        "attempt": text(),
+        "boot_id": text(),
+        "since_ticks": integer(0),
+        "supervisor_pid": integer(1),
+        "mark": text(),
+        "result_path": text(),
+        "group": PATHS_OR_NULL,
+    }
+)
+_INTEGER_OR_NULL = integer(-LARGEST, null=True)
+_RESULT_SHAPE = Record(
+    {
+        "schema": constant(RESULT_SCHEMA),
+        "attempt": text(),
+        "boot_id": text(),
+        "enforcement": text(),
+        "end": one_of(get_args(EndKind)),
+        "exit_code": _INTEGER_OR_NULL,
+        "signal": _INTEGER_OR_NULL,
+        "limit_fired": one_of(get_args(LimitFired), null=True),
+        "oom_kills": integer(0, null=True),
+        "text": text(null=True),
+        "why": text(null=True),
+        "started_at_ms": integer(0),
+        "finished_at_ms": integer(0),
+        "paused_seconds": number(),
+        "left_over": integer(0),
+        "usage": ANY_OBJECT,
+    },
+    {"own_ooms": integer(0, null=True)},
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,15 +112,16 @@ def write_attempt(folder: str, attempt: Attempt) -> None:
 
 
 def has_attempt(folder: str) -> bool:
-    """Whether a supervisor has begun the attempt in `folder`."""
+    """Whether a supervisor has begun the attempt in `folder`, whatever became of what it left."""
     return os.path.lexists(f"{folder}/{ATTEMPT}")
 
 
 def read_attempt(folder: str) -> Attempt | None:
-    """What `write_attempt` left; None when the attempt never began."""
+    """What `write_attempt` left; None when the attempt never began, or what is there now is none."""
     try:
         document = json.loads(read_file(f"{folder}/{ATTEMPT}", MIB))
-    except (FileError, ValueError):
+        _ATTEMPT_SHAPE.check(document)
+    except (VqError, ValueError):
         return None
     known = {key: value for key, value in document.items() if key != "schema"}
     known["group"] = None if known["group"] is None else paths_from(known["group"])
@@ -89,12 +129,14 @@ def read_attempt(folder: str) -> Attempt | None:
 
 
 def read_result(path: str) -> dict[str, Any] | None:
-    """The result document at `path`; None as long as there is none."""
+    """The result document at `path`, its receipt one that can be read; None as long as there is none."""
     try:
-        document = json.loads(read_file(path, MIB))
-    except (FileError, ValueError):
+        document: dict[str, Any] = json.loads(read_file(path, MIB))
+        _RESULT_SHAPE.check(document)
+        read_usage(document["usage"])
+    except (VqError, ValueError):
         return None
-    return document if isinstance(document, dict) else None
+    return document
 
 
 class ResultFile:

@@ -10,7 +10,7 @@ from typing import Any
 from vq.errors import BadDataError
 from vq.files.documents import MIB, read_file
 from vq.readings.cgroups import ENFORCEMENTS
-from vq.readings.group import GroupPaths, paths_from
+from vq.readings.group import PATHS_OR_NULL, GroupPaths, paths_from
 from vq.shapes import Kind, Listing, Record, constant, integer, matching, number, one_of, text
 
 SCHEMA = "vq.attempt-spec.v1"
@@ -30,10 +30,6 @@ def _texts(value: Any) -> bool:
     )
 
 
-_FOLDERS = Kind(
-    "an object of absolute paths",
-    lambda v: type(v) is dict and bool(v) and all(type(p) is str and p.startswith("/") for p in v.values()),
-)
 _PLAIN = Kind("a string without NUL", lambda v: type(v) is str and "\0" not in v)
 _PATH = Kind("an absolute path", lambda v: type(v) is str and v.startswith("/") and "\0" not in v)
 _PATH_OR_NULL = Kind("an absolute path, or null", lambda v: v is None or _PATH.accepts(v))
@@ -56,7 +52,7 @@ _SHAPE = Record(
         "wall_limit_seconds": number(null=True),
         "kill_grace_seconds": number(),
         "enforcement": one_of(ENFORCEMENTS),
-        "cgroup_parent": Record({"version": integer(1, 2), "folders": _FOLDERS}, nullable=True),
+        "cgroup_parent": PATHS_OR_NULL,
         "cgroup_parent_name": text(least=1, most=128),
         "umask": integer(0, 0o777, null=True),
         "oom_score_adj": integer(0, MOST_OOM_SCORE),

@@ -17,7 +17,7 @@ MIB = 1 << 20
 KEY = Key("owner/name", None, "true")
 
 
-def row(at_ms: int, peak_mb: int = 20, *, succeeded: bool = True) -> HistoryRow:
+def row(at_ms: int, peak_mb: int = 20, *, succeeded: bool = True, page_cache: bool = False) -> HistoryRow:
     return HistoryRow(
         repository=KEY.repository,
         workflow=KEY.workflow,
@@ -26,7 +26,7 @@ def row(at_ms: int, peak_mb: int = 20, *, succeeded: bool = True) -> HistoryRow:
         memory_cap=1024 * MIB,
         cpu_cap=1000,
         memory_peak=peak_mb * MIB,
-        page_cache=False,
+        page_cache=page_cache,
         cpu_average=100,
         queued_at=at_ms,
         started_at=at_ms,
@@ -83,6 +83,16 @@ def test_a_restart_changes_nothing_about_runs_that_became_known_late(tmp_path: P
         assert predicted(experience).memory == 256 * MIB
         assert predicted(experience) == predicted(Experience(settings, store))
         assert not experience.catch_up()
+
+
+def test_a_run_that_says_nothing_is_as_nothing_to_one_that_became_known_late(tmp_path: Path) -> None:
+    settings = config("sampled")
+    with open_store(str(tmp_path / "vq")) as store:
+        experience = Experience(settings, store)
+        heard(store, experience, *(row(number, page_cache=True) for number in range(5)))
+        heard(store, experience, *(row(number, succeeded=False) for number in range(10, 100) if number != 90))
+        heard(store, experience, row(90, 300, succeeded=False))
+        assert predicted(experience) == predicted(Experience(settings, store))
 
 
 def test_a_run_too_late_for_its_place_has_everything_read_anew_now_and_then(

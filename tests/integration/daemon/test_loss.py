@@ -111,6 +111,41 @@ def test_a_job_whose_folder_and_logs_somebody_removed_is_not_started_again(
     assert_lost(queue, job, attempt)
 
 
+WRONG = ["", "[]", "{}", '{"schema": "vq.attempt.v1", "group": {"version": 3}}']
+
+
+@pytest.mark.parametrize("content", WRONG)
+def test_a_job_goes_on_though_what_its_supervisor_left_says_nothing_any_more(
+    queue: Queue, tmp_path: Path, content: str
+) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    (identifier,) = queue.submit(["sh", "-c", f"echo begun >> begun; read word < {tmp_path}/fifo"])
+    job = begun(queue, identifier)
+    Path(queue.folder, f"attempts/{identifier}.1/attempt.json").write_text(content)
+    for _ in ("the same daemon", "the next one"):
+        queue.daemon._next_tick = 0.0  # noqa: SLF001 - a look at all that runs, as there is every second
+        queue.daemon.turn(0)
+        assert queue.state(identifier) is State.RUNNING
+        queue.stop()
+    (tmp_path / "fifo").write_text("go\n")
+    assert queue.end(identifier).state is State.COMPLETED
+    assert Path(str(job.work.workspace), "begun").read_text() == "begun\n"
+    assert not Path(queue.folder, f"attempts/{identifier}.1").exists()
+
+
+@pytest.mark.parametrize("content", WRONG)
+def test_of_an_attempt_that_nobody_can_say_anything_of_nothing_is_left(queue: Queue, content: str) -> None:
+    (identifier,) = queue.submit(["sh", "-c", COUNT], retry=3)
+    job = begun(queue, identifier)
+    mark = attempt_of(queue, job).mark
+    kill_supervisor(queue, job)
+    for name in ("attempt.json", "result.json"):
+        Path(queue.folder, f"attempts/{identifier}.1/{name}").write_text(content)
+    assert queue.end(identifier).state is State.INTERRUPTED
+    assert not processes.marked(mark, 0)
+    assert not os.listdir(f"{queue.folder}/attempts")
+
+
 def test_a_job_that_began_before_the_clock_was_set_back_is_not_started_again(queue: Queue) -> None:
     (identifier,) = queue.submit(["sh", "-c", COUNT], retry=3)
     job = begun(queue, identifier)

@@ -49,6 +49,14 @@ def test_rows_that_say_nothing_leave_a_job_unknown() -> None:
     assert predicted(known).basis == OwnRuns(1)
 
 
+def test_rows_that_say_nothing_count_for_nothing_when_one_comes_late_after_them() -> None:
+    known = learner(2)
+    assert known.learn([ended(number, page_cache=True) for number in range(4)])
+    assert known.learn([ended(5), ended(7)])
+    assert known.learn([ended(6, succeeded=False)])
+    assert predicted(known).basis == OwnRuns(3)
+
+
 def test_what_has_left_the_window_is_not_known_again() -> None:
     known = learner()
     assert known.learn([ended(0, 900), *(ended(number) for number in range(1, 30))])

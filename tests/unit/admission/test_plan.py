@@ -237,11 +237,6 @@ def test_nothing_starts_while_the_host_stalls() -> None:
     assert nothing_runs.remembered == Remembered(short=False, stalled=True)
 
 
-def test_high_water_goes_by_what_the_host_reading_says_is_in_use() -> None:
-    seen = look(MEASURED, running("r", use=0), waiting("a"), host=host(9 * GIB, used=4 * GIB * 9 // 10 + 1))
-    assert why(seen) == {"a": HighWater(used=4 * GIB * 9 // 10 + 1, budget=4 * GIB)}
-
-
 def test_without_a_reading_there_is_nothing_to_remember() -> None:
     decided = decide(look(CAPS, waiting("a")))
     assert (decided.host, decided.remembered) == (None, Remembered())

@@ -3,6 +3,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from histories import GIB, HOUR, MIB, PROFILES, run
 from vq.admission import Caps, CpuAdmission, Dispatch, Policy, Prediction, Profile, Replay, Run, Setup, simulate
 from vq.admission.predictor import AtCap, OwnRuns, Unpredictable
@@ -176,6 +178,7 @@ HELD_AT_100 = [
     job(1, 10, name="held"),
     job(20, 80, name="held", page_cache=True, oom_killed=True),
 ]
+OVERRAN_AT_100 = [*[job(1, 10, name="overran")] * 20, job(20, 80, name="overran", memory_peak=300 * MIB)]
 TICK = job(WEEK + 200, 0, name="tick", memory_cap=1, memory_peak=0)
 
 
@@ -187,13 +190,12 @@ def test_when_time_ends_a_hold_a_waiting_job_needs_less() -> None:
     assert [start.at for start in told if start.run is waits] == [WEEK + 200]
 
 
-def test_when_time_ends_a_hold_a_running_job_reserves_less() -> None:
-    runs = job(200, WEEK + 100, name="held")
+@pytest.mark.parametrize(("before", "reserved"), [(HELD_AT_100, GIB), (OVERRAN_AT_100, 512 * MIB)])
+def test_when_time_ends_what_counts_against_a_job_a_running_one_reserves_less(before: list[Run], reserved: int) -> None:
+    runs = job(200, WEEK + 100, name=before[0].name)
     setup = replace(SETUP, memory_max=None)
-    short, long = (
-        simulate(setup, [*HELD_AT_100, *rows, TICK], Policy.MEASURED).reserved_byte_ms for rows in ([], [runs])
-    )
-    assert long - short == WEEK * GIB + 100 * 256 * MIB
+    short, long = (simulate(setup, [*before, *rows, TICK], Policy.MEASURED).reserved_byte_ms for rows in ([], [runs]))
+    assert long - short == WEEK * reserved + 100 * 256 * MIB
 
 
 def test_a_copy_that_comes_makes_the_one_that_waits_need_more() -> None:

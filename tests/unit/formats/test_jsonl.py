@@ -9,6 +9,7 @@ from histories import run
 from imported import lines, outcomes, refusal, row
 from vq.errors import BadDataError
 from vq.formats.jsonl import FIELDS, read, read_row, rows, written
+from vq.formats.outcomes import Unread
 
 
 def document(**changes: Any) -> str:
@@ -63,3 +64,10 @@ def test_the_first_bad_line_is_named() -> None:
 
 def test_all_outcomes_are_read_past_a_bad_line() -> None:
     assert len(outcomes(read, "[]\n" + written(run()))) == 2
+
+
+def test_a_run_that_has_not_ended_by_then_is_no_row() -> None:
+    assert row(read, written(run(finished_at=1000)), latest_ms=1000) == run(finished_at=1000)
+    (found,) = outcomes(read, written(run(finished_at=1001)), latest_ms=1000)
+    assert isinstance(found, Unread)
+    assert (found.line, str(found.error)) == (1, 'expected a run that has ended, found "one that ends at 1001 ms"')

@@ -201,7 +201,7 @@ class Attempts:
 
     def end_left_over(self, job: Job) -> bool:
         """Whether nothing is left of an attempt whose supervisor vanished; what is left is killed. Ask again."""
-        if not has_attempt(self.folder(job)):
+        if read_attempt(self.folder(job)) is None:
             # Its supervisor may live, and can neither be told anything nor leave a result: it ends with the job.
             return recovery.end(f"{MARK}={self._name(job)}", self._group_paths(job))
         try:
@@ -216,7 +216,7 @@ class Attempts:
         if lock is None:
             return None
         try:
-            if read_attempt(folder) is not None:
+            if has_attempt(folder):
                 return None
             with suppress(FileNotFoundError):
                 os.unlink(f"{folder}/{SPEC}")
