@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 
 from vq.actions.place import Place, config_in_force
 from vq.actions.waiting import Waited
@@ -18,13 +17,18 @@ from vq.wording import MIB
 _MOST_TOLD = 5
 
 
-def tell_ends(place: Place, waited: Waited, *, but: Sequence[State] = ()) -> None:
-    """Say on stderr of the jobs that were waited for, but not of those in some states, why they did not complete."""
-    bad = [job for job, state, _ in waited.jobs if state.ended and state not in (State.COMPLETED, *but)]
+def tell_ends(place: Place, waited: Waited, *, streamed: bool = False) -> None:
+    """Say on stderr of the jobs that were waited for why they did not complete.
+
+    Where all that they wrote was `streamed`, nothing is said of one that ended by itself: it had its say.
+    """
+    bad = [job for job, state, _ in waited.jobs if state.ended and state is not State.COMPLETED]
     budget_bytes = budget_of(place) if bad else None
     for identifier in bad[:_MOST_TOLD]:
         job = stored.read(place.store, identifier)
-        note(f"{job.id} {job.state}: {_what(job)}")
+        if streamed and job.state is State.FAILED and job.life.reason is None:
+            continue
+        note(f"{job.id} {job.state}: {what_became(job)}")
         step = next_step(job, budget_bytes)
         if step is not None:
             note(f"  next: {step}")
@@ -54,7 +58,8 @@ def next_step(job: Job, budget_bytes: int | None) -> str | None:
     return f"vq resubmit {job.id}" if again else None
 
 
-def _what(job: Job) -> str:
+def what_became(job: Job) -> str:
+    """Why a job did not complete, without what helps."""
     reason: Reason | None = job.life.reason
     if reason is not None:
         return reason.what

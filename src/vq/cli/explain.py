@@ -13,6 +13,7 @@ from vq.actions.place import config_in_force
 from vq.actions.requesting import now_ms
 from vq.actions.waking import absence
 from vq.canonical import pretty
+from vq.cli.endings import next_step, what_became
 from vq.cli.jobs import the_queue
 from vq.cli.options import json_option, quiet_option
 from vq.cli.output import Output, note
@@ -76,8 +77,11 @@ def _fields(found: Explained, config: Config) -> list[tuple[str, str]]:
         fields.append(("Waits", waits_sentence(found.reason, found.ahead)))
         if prediction.memory is not None and prediction.memory > config.host.memory_max_bytes:
             fields.append(("Too large", too_large_sentence(job, config.host.memory_max_bytes)))
-    elif found.reason is not None:
-        fields.append(("Why", found.reason.text))
+    elif found.reason is not None or job.state is State.FAILED:
+        fields.append(("Why", what_became(job)))
+    step = next_step(job, config.host.memory_max_bytes)
+    if step is not None:
+        fields.append(("Next", step))
     if prediction.memory is not None:
         fields.append(("Reserved", reserved_sentence(job, prediction.memory, prediction.basis, config.margin_percent)))
     if prediction.cpu is not None:

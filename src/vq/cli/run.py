@@ -19,7 +19,6 @@ from vq.cli.output import note, warn
 from vq.cli.submitting import WithCommand, job_options, note_directives, progress_line, read_request
 from vq.errors import UsageError
 from vq.jobs.events import KillRequested
-from vq.jobs.record import State
 
 _INTERRUPTED = 130
 
@@ -62,6 +61,5 @@ def run(ctx: click.Context, /, **options: Any) -> int:
 
 def _status(place: Place, identifier: str) -> int:
     waited = wait(place, [identifier])
-    # What a job that failed had to say was streamed.
-    tell_ends(place, waited, but=(State.FAILED,))
+    tell_ends(place, waited, streamed=True)
     return waited.exit_status
