@@ -23,6 +23,22 @@ HOSTS = ("localhost", "auto")
 _COMMAND = "vq.command"
 _WORDS = "vq.words"
 
+OPTIONS_ELSEWHERE = {
+    name: ours
+    for ours, names in {
+        "--array": "-a",
+        "--cpus": "-c --cpus-per-task",
+        "--depends-on": "--dependency --after",
+        "--dir": "-D --chdir -w --working-directory",
+        "--name": "-J --job-name -l --label",
+        "--not-before": "-b --begin --delay",
+        "--profile": "-p --partition",
+        "--time": "-t",
+    }.items()
+    for name in names.split()
+}
+"""What other queues call an option, and what it is here."""
+
 Command = Callable[..., Any]
 
 
@@ -44,7 +60,14 @@ class WithCommand(click.Command):
 
     def _split(self, ctx: click.Context, args: list[str]) -> tuple[list[str], list[str]]:
         """The options, and the words from the first that is none."""
-        _, words, _ = self.make_parser(ctx).parse_args(args=list(args))
+        try:
+            _, words, _ = self.make_parser(ctx).parse_args(args=list(args))
+        except click.NoSuchOption as error:
+            meant = OPTIONS_ELSEWHERE.get(error.option_name)
+            if meant is None:
+                raise
+            message = f"No such option {error.option_name!r}. Did you mean {meant!r}?"
+            raise click.NoSuchOption(error.option_name, message, ctx=ctx) from None
         return args[: len(args) - len(words)], words
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
