@@ -14,6 +14,7 @@ from pathlib import Path
 import click
 
 from vq.cli.commands import COMMANDS, vq
+from vq.cli.options import summary
 
 PAGE = Path(__file__).parent / "reference" / "cli.md"
 
@@ -52,7 +53,7 @@ def section(command: click.Command, context: click.Context) -> str:
     lines.append(inspect.cleandoc(command.help or "") + "\n")
     if isinstance(command, click.Group):
         lines += ["| command | meaning |", "|---|---|"]
-        lines += [f"| `{name}` | {inner.get_short_help_str(100)} |" for name, inner in command.commands.items()]
+        lines += [f"| `{name}` | {summary(inner)} |" for name, inner in command.commands.items()]
         lines.append("")
     options = [param for param in command.get_params(context) if isinstance(param, click.Option)]
     rows = [record for option in options if (record := option.get_help_record(context))]

@@ -131,11 +131,16 @@ def _outcomes(request: ImportRequest, latest_ms: int | None = None) -> Iterator[
 
 def load_rows(path: str, tick: Tick) -> list[Run]:
     """The rows in a file of JSON Lines; raises `VqError` for the first line that is none."""
-    rows = []
-    with placed(path):
-        for row in jsonl.rows(_lines(path)):
-            tick()
-            rows.append(row)
+    rows: list[Run] = []
+    try:
+        with placed(path):
+            for row in jsonl.rows(_lines(path)):
+                tick()
+                rows.append(row)
+    except BadDataError as error:
+        if not rows:
+            error.hint = "another tool's records become rows by: vq history import FILE --format FORMAT -o rows.jsonl"
+        raise
     return rows
 
 
@@ -149,7 +154,10 @@ def _is_name(text: str) -> bool:
 
 def _importer(name: str, rules: Sequence[str]) -> Importer:
     if (name == "csv") != bool(rules):
-        raise UsageError("--map and --format csv go together: a table says nothing of what its columns mean")
+        raise UsageError(
+            "--map and --format csv go together: a table says nothing of what its columns mean",
+            hint="vq history import --help has an example",
+        )
     if name == "csv":
         from vq.formats.mapped import Rule, importer  # noqa: PLC0415 - each import needs one format
 

@@ -10,7 +10,7 @@ import click
 from vq.actions.place import config_of_file
 from vq.canonical import pretty
 from vq.cli.jobs import the_queue
-from vq.cli.options import json_option
+from vq.cli.options import Subcommands, json_option
 from vq.cli.output import Output, note
 from vq.config.resolve import config_path
 from vq.config.values import config_document
@@ -22,12 +22,13 @@ _SIZES = ("memory_max", ".memory")
 
 
 @click.group(
+    cls=Subcommands,
     epilog="""Examples:
 
 \b
   vq config show
   vq config show --json
-  vq config path"""
+  vq config path""",
 )
 def config() -> None:
     """Show the configuration, and where its file lies."""
@@ -74,7 +75,9 @@ def _shown(key: str, value: Any) -> str:
         return human_bytes(value)
     if type(value) is int and key.endswith(("_after", "_grace")):
         return span_text(value)
-    return str(value).lower() if type(value) is bool else " ".join(value) if type(value) is list else str(value)
+    if type(value) is list:
+        return " ".join(value) or "-"
+    return str(value).lower() if type(value) is bool else str(value)
 
 
 def _source(source: dict[str, Any]) -> str:

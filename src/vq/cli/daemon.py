@@ -9,20 +9,21 @@ import click
 
 from vq.actions import daemon as actions
 from vq.cli.jobs import DRAINS
-from vq.cli.options import json_option
+from vq.cli.options import Subcommands, json_option
 from vq.cli.output import Output, note
 from vq.jobs.times import shown_moment
 from vq.store.folder import state_folder
 
 
 @click.group(
+    cls=Subcommands,
     epilog="""Examples:
 
 \b
   vq daemon start
   vq daemon status --json
   vq daemon restart
-  vq daemon drain"""
+  vq daemon drain""",
 )
 def daemon() -> None:
     """Start, stop and look at the daemon, which starts jobs as there is room.
@@ -88,6 +89,7 @@ def drain() -> None:
 def resume() -> None:
     """Start jobs again after a drain."""
     actions.drain(_folder(), draining=False)
+    note("jobs start again as there is room")
 
 
 def _folder() -> str:

@@ -15,7 +15,7 @@ from vq.actions.place import Place, config_in_force
 from vq.actions.requesting import now_ms
 from vq.canonical import pretty
 from vq.cli.jobs import the_queue
-from vq.cli.options import PATH, json_option, quiet_option
+from vq.cli.options import PATH, Subcommands, json_option, quiet_option
 from vq.cli.output import Output, note, warn
 from vq.cli.progress import counting
 from vq.errors import shown
@@ -27,6 +27,7 @@ from vq.wording import counted
 
 
 @click.group(
+    cls=Subcommands,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="""Examples:
 
@@ -54,7 +55,8 @@ def history() -> None:
   vq history import accounting.txt --format sacct --store
   vq history import jobs.csv --format csv -o rows.jsonl \\
       --map name=tool --map memory_peak=peak_mb:MB --map queued_at=created:s \\
-      --map started_at=start:s --map finished_at=end:s --map succeeded=state:ok""",
+      --map started_at=start:s --map finished_at=end:s \\
+      --map succeeded=state:ok""",
 )
 @click.argument("file", type=PATH)
 @click.option("--format", "form", type=click.Choice(FORMATS), required=True, help="What wrote the file.")
@@ -146,7 +148,8 @@ def _note_strange(place: Place, taught: Taught) -> None:
     strange = sorted(taught.profiles - set(config_in_force(place, os.environ).profiles))
     if strange:
         note(
-            f"no profile is configured as {', '.join(map(shown, strange))}: jobs of others learn nothing from its rows"
+            f"no profile is configured as {', '.join(map(shown, strange))}: jobs of others learn nothing from its rows;"
+            " --profile NAME gives all rows one"
         )
 
 

@@ -8,12 +8,28 @@ from typing import TypeVar
 
 import click
 
-from vq.shapes import HARDWARE_CLASS
+from vq.shapes import HARDWARE_CLASS, LARGEST
 
 T = TypeVar("T")
 
 PATH = click.Path(readable=False)
 """A path as given: whether it can be read is for the reader to say, as bad data and not as wrong usage."""
+
+
+class Subcommands(click.Group):
+    """A group whose help says of each of its commands the whole first sentence, wrapped and not cut."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The section of the help that lists the commands."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary(command)) for name, command in sorted(self.commands.items())])
+
+
+def summary(command: click.Command) -> str:
+    """The first sentence of what a command says of itself."""
+    return command.get_short_help_str(sys.maxsize)
+
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print the bare result only.")
@@ -26,6 +42,13 @@ def hardware_class(_: click.Context, __: click.Parameter, value: str | None) -> 
     """The label of a hardware class, checked; wrong usage otherwise."""
     if value is not None and not HARDWARE_CLASS.accepts(value):
         raise click.BadParameter(f"expected {HARDWARE_CLASS.expected}")
+    return value
+
+
+def priority(_: click.Context, __: click.Parameter, value: int | None) -> int | None:
+    """The priority, checked; wrong usage for one that no record can hold."""
+    if value is not None and abs(value) > LARGEST:
+        raise click.BadParameter(f"expected a whole number from {-LARGEST} to {LARGEST}")
     return value
 
 

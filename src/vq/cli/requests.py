@@ -13,10 +13,9 @@ from vq.actions.place import config_in_force
 from vq.actions.requesting import Asked, Chosen, ask, check_edit, choose, now_ms, refuse_not_taken
 from vq.cli.jobs import show_jobs, the_queue
 from vq.cli.mebibytes import MEM_MB
-from vq.cli.options import json_option, quiet_option
+from vq.cli.options import json_option, priority, quiet_option
 from vq.cli.output import Output, note
 from vq.jobs.events import Edited, KillRequested, Paused, Resumed
-from vq.shapes import LARGEST
 from vq.store.requests import Request
 
 Command = Callable[..., Any]
@@ -25,7 +24,7 @@ _SELECTION = (
     click.argument("jobs", nargs=-1, metavar="[JOB]..."),
     click.option("--name", metavar="TEXT", help="Every job of this name that has not ended."),
     click.option("--tag", metavar="TEXT", help="Every one with this tag."),
-    click.option("--array", metavar="GROUP", help="Every one of this array."),
+    click.option("--array", metavar="GROUP", help="Every one of this array, named by the id of its first job."),
     click.option("-a", "--all", "everything", is_flag=True, help="Every job that has not ended."),
     json_option,
     quiet_option,
@@ -56,7 +55,7 @@ def _show(output: Output, asked: Asked, refusal: str, doing: str = "") -> None:
     if asked.note is not None:
         note(asked.note)
     if not asked.jobs and not asked.refused:
-        note("there is no job that has not ended")
+        note("no job waits or runs")
     refuse_not_taken(asked, refusal)
 
 
@@ -121,7 +120,7 @@ def resume(**options: Any) -> None:
 @click.option("--mem-mb", "--mem", metavar="SIZE", type=MEM_MB, help="Memory limit: a number of MiB, or as 4G.")
 @click.option("--time", "--time-limit", "time_limit", metavar="T", help="Time limit: minutes, H:M:S, D-H:M:S.")
 @click.option("--wall-time-seconds", metavar="N", type=int, help="Time limit in seconds.")
-@click.option("--priority", metavar="N", type=click.IntRange(-LARGEST, LARGEST), help="Higher goes first.")
+@click.option("--priority", metavar="N", type=int, callback=priority, help="Higher goes first.")
 @click.option("--name", metavar="TEXT", help="Its name.")
 @click.option("--tag", metavar="TEXT", multiple=True, help="Its tags from now on (repeatable).")
 @json_option

@@ -13,9 +13,8 @@ from vq.actions.resubmit import Overrides
 from vq.actions.resubmit import resubmit as submit_again
 from vq.cli.jobs import show_jobs, the_queue, wake_daemon
 from vq.cli.mebibytes import MEM_MB
-from vq.cli.options import json_option, quiet_option
+from vq.cli.options import json_option, priority, quiet_option
 from vq.cli.output import Output
-from vq.shapes import LARGEST
 
 
 @click.command(
@@ -31,7 +30,7 @@ from vq.shapes import LARGEST
 @click.option("--mem-mb", "--mem", metavar="SIZE", type=MEM_MB, help="Another memory limit: MiB, or as 4G.")
 @click.option("--time", "--time-limit", "time_limit", metavar="T", help="Another time limit: minutes, H:M:S, D-H:M:S.")
 @click.option("--wall-time-seconds", metavar="N", type=int, help="Another time limit, in seconds.")
-@click.option("--priority", metavar="N", type=click.IntRange(-LARGEST, LARGEST), help="Another priority.")
+@click.option("--priority", metavar="N", type=int, callback=priority, help="Another priority.")
 @json_option
 @quiet_option
 def resubmit(jobs: tuple[str, ...], as_json: bool, quiet: bool, **options: Any) -> None:  # noqa: FBT001
