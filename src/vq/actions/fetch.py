@@ -20,6 +20,8 @@ def fetch(
     job = stored.read(place.store, identifier)
     if job.work.here:
         raise VqError(f"{identifier} ran in {job.work.cwd} itself", hint="what it left is there")
+    if job.work.workspace is None and job.state.ended:
+        raise VqError(f"{identifier} ended without having started, and left nothing", hint=f"vq explain {identifier}")
     if job.work.workspace is None:
         raise VqError(f"{identifier} has not started, and has no workspace yet", hint=f"vq wait {identifier}")
     with new_folder(out) as folder:

@@ -61,7 +61,7 @@ def choose(place: Place, chosen: Chosen) -> list[str]:
         sequence_of(chosen.array)
     found = select_active(place.store, Selection(name=chosen.name, tag=chosen.tag, array_group=chosen.array))
     if not found and not chosen.everything:
-        raise VqError("no job that has not ended is selected", hint="vq queue shows them")
+        raise VqError("no job that waits or runs is selected", hint="vq queue shows them")
     return found
 
 
@@ -75,7 +75,8 @@ def refuse_not_taken(asked: Asked, what: str) -> None:
     """Nothing, or the `NotTakenError` of the jobs whose state did not take it; `what` is what only others can."""
     if asked.refused:
         jobs = ", ".join(f"{identifier} ({state})" for identifier, state in asked.refused)
-        raise NotTakenError(f"{what}: {jobs}", hint="vq status JOB says how it stands")
+        job = asked.refused[0][0] if len(asked.refused) == 1 else "JOB"
+        raise NotTakenError(f"{what}: {jobs}", hint=f"vq status {job} says how it stands")
 
 
 def check_edit(edit: Edited, config: Config) -> None:

@@ -34,7 +34,7 @@ from vq.cli.output import Output
 @json_option
 @quiet_option
 def estimate_collect(out: str, label: str, as_json: bool, quiet: bool, **options: str | None) -> None:  # noqa: FBT001
-    """Make a set in OUT_DIR of every ended job with an estimate, for `vq estimate-evaluate`.
+    """Make a set for `vq estimate-evaluate` in OUT_DIR, of every ended job with an estimate.
 
     OUT_DIR must be absent or empty, and is written whole or not at all. Collect once the set is frozen: jobs chosen
     by looking at their results are not held out. A tag given with vq submit chooses before there are any.

@@ -24,11 +24,14 @@ from vq.wording import counted
   vq fetch a7 -o logs --only '*.log'"""
 )
 @click.argument("job")
-@click.option("-o", "--output", "out", metavar="DIR", type=PATH, help="Where to; absent or empty. It has to be given.")
+@click.option("-o", "--output", "out", metavar="DIR", type=PATH, help="Copy to here, absent or empty.  [required]")
 @click.option("--only", metavar="GLOB", help="Only files whose name or path is like this.")
 @json_option
 def fetch(job: str, out: str | None, only: str | None, as_json: bool) -> None:  # noqa: FBT001 - click passes flags so
-    """Copy what JOB left in its workspace to a new folder, whole or not at all."""
+    """Copy what JOB left in its workspace to a new folder, whole or not at all.
+
+    What it used lies beside its files, in `_vq/resource-usage.json`.
+    """
     if out is None:
         raise UsageError("where to is not said", hint=f"vq fetch {job} -o results")
     with the_queue() as place:

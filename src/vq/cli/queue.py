@@ -33,8 +33,8 @@ _MS = 1000
 _LOOK_SECONDS = 1.0
 _HOME_AND_CLEAR = "\033[H\033[J"
 _OWN_SCREEN, _USUAL_SCREEN = "\033[?1049h", "\033[?1049l"
-_LINES_BESIDE = 5
-"""What stands beside the jobs: the time, the headings, how many are not shown, that no daemon runs, and the cursor."""
+_LINES_BESIDE = 6
+"""Beside the jobs: the time, the headings, how many are not shown (two lines), that no daemon runs, and the cursor."""
 
 
 @click.command(
@@ -125,9 +125,11 @@ def _show(output: Output, place: Place, records: Sequence[dict[str, Any]], count
         waits = why_waiting(place, records, now_ms)
         if records:
             output.listing(_HEADINGS, [_row(record, waits, now_ms) for record in records], right=_RIGHT)
+        else:
+            note("no job to show; vq queue --all shows every job")
         rest = ", ".join(_rest(records, counts))
         if rest:
-            output.line(f"not shown: {rest}")
+            output.paragraph(f"not shown: {rest}")
         if not waits.is_served:
             note(NOBODY)
 

@@ -42,7 +42,7 @@ def usage(name: str | None, as_json: bool) -> None:  # noqa: FBT001 - click pass
         note("no job has run yet")
     else:
         output.table(_HEADINGS, [_row(found) for found in names], keys=1, text_columns=1)
-        output.line("USED and WASTED: GiB times hours")
+        output.line("(…) is the repository; USED and WASTED: GiB times hours")
 
 
 def _row(found: Usage) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ def sequence_of(identifier: str) -> int:
     digits = identifier[1:]
     if re.fullmatch(ID_PATTERN, identifier) is None or _LETTERS[len(digits) - 1] != identifier[0]:
         hint = "ids look like a7 or c124; `vq queue` shows them"
-        number = identifier.lstrip(_LETTERS)
+        number = identifier.lower().lstrip(_LETTERS)
         if re.fullmatch(_DIGITS, number):
             hint = f"did you mean {job_id(int(number))}? the letter counts the digits: a7, b10, c124"
         raise UsageError(f"{identifier!r} is no job id", hint=hint)
