@@ -48,12 +48,16 @@ def advise(rows_file: str | None, setup_file: str | None, *, as_json: bool) -> N
     if not any(advice.enough for advice in found):
         note(f"nothing to advise: a figure takes {setup.min_jobs} runs of a job that do not meet its limit")
     headings = ["JOB", "PROFILE", "RUNS", "LARGEST PEAK", "ASKED FOR", "ENOUGH", "--mem-mb"]
-    output.table(headings, [_row(advice, setup.min_jobs) for advice in found], keys=2, text_columns=2)
+    # Without any figure the last column is empty, and would stand alone below all others.
+    shown = len(headings) if any(advice.enough for advice in found) else len(headings) - 1
+    rows = [_row(advice, setup.min_jobs)[:shown] for advice in found]
+    output.table(headings[:shown], rows, keys=2, text_columns=2)
     output.line()
     spare = human_bytes(PAGE_CACHE)
     output.paragraph(
         f"ENOUGH is the largest peak + {setup.margin} %, at least + {spare} for page cache, in steps of"
-        f" {human_bytes(MEMORY_GRANULE)}; --mem-mb is what to submit with for it. RUNS counts the last ones only."
+        f" {human_bytes(MEMORY_GRANULE)}; --mem-mb is what to submit with for it. RUNS counts the last ones only, and a"
+        " run that met its limit has that limit as its peak."
     )
 
 
