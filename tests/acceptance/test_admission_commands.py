@@ -303,6 +303,24 @@ def test_advice_names_what_would_have_been_enough(history: Path) -> None:
     assert "none: it met its limit" in shown
 
 
+def test_without_any_advice_no_column_is_empty(tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_text(written(run()), encoding="utf-8")
+    ended = vq("advise", "--history", "rows.jsonl", cwd=tmp_path)
+    assert "nothing to advise" in ended.stderr
+    assert ended.stdout.splitlines()[0].split()[-2:] == ["FOR", "ENOUGH"]
+
+
+def test_another_tools_records_in_place_of_rows_lead_to_the_import(tmp_path: Path) -> None:
+    (tmp_path / "sacct.txt").write_text("JobID|JobName\n", encoding="utf-8")
+    for words in (("simulate", "sacct.txt"), ("advise", "--history", "sacct.txt")):
+        said = vq(*words, cwd=tmp_path, status=1).stderr
+        assert said.endswith(
+            "\n  another tool's records become rows by: vq history import FILE --format FORMAT -o rows.jsonl\n"
+        )
+    (tmp_path / "rows.jsonl").write_text(written(run()) + "{}\n", encoding="utf-8")
+    assert "another tool" not in vq("advise", "--history", "rows.jsonl", cwd=tmp_path, status=1).stderr
+
+
 @pytest.mark.parametrize("command", ["predict", "simulate", "advise"])
 def test_without_a_file_and_a_history_the_error_says_what_to_do(command: str, queue: Queue) -> None:
     ended = queue.run(command)
@@ -374,6 +392,7 @@ def test_rows_that_teach_nothing_here_and_rows_from_the_future_are_told(queue: Q
     shutil.copy(history / "rows.jsonl", queue.cwd)
     ended = queue.run("history", "import", "rows.jsonl", "--format", "jsonl", "--profile", "gpu", "--store")
     assert (ended.returncode, 'no profile is configured as "gpu"' in ended.stderr) == (0, True)
+    assert "; --profile NAME gives all rows one\n" in ended.stderr
     (queue.cwd / "late.jsonl").write_text(written(run()) + written(run(finished_at=2**42)), encoding="utf-8")
     late = ("history", "import", "late.jsonl", "--format", "jsonl", "--store")
     assert "late.jsonl: line 2: expected a run that has ended" in queue.refused(*late, status=1)

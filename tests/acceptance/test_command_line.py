@@ -29,6 +29,9 @@ from support.documents import (
 )
 from vq.cli import run
 from vq.cli.commands import COMMANDS, ELSEWHERE, SECTIONS
+from vq.cli.options import summary
+from vq.cli.submit import submit
+from vq.cli.submitting import OPTIONS_ELSEWHERE
 from vq.errors import UsageError
 
 
@@ -155,6 +158,36 @@ def test_the_help_of_every_command_has_an_example(vq: Run, name: str, option: st
     _, examples = result.out.split("Examples:")
     assert f"  vq {name} " in examples
     assert all(len(line) <= 80 for line in result.out.splitlines())
+
+
+@pytest.mark.parametrize("name", ["daemon", "history", "config"])
+def test_a_group_says_all_of_what_its_commands_do(vq: Run, name: str) -> None:
+    shown = vq(name, "--help").out
+    entry = COMMANDS[name]
+    group = getattr(importlib.import_module(f"vq.cli.{entry.module}"), entry.function)
+    said = " ".join(shown.split())
+    assert all(f" {inner} {summary(command)}" in said for inner, command in group.commands.items())
+    assert "..." not in shown.split("Commands:")[1]
+    assert all(len(line) <= 80 for line in shown.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("option", "meant"),
+    [("-J", "--name"), ("-c4", "--cpus"), ("--dependency=afterok:1", "--depends-on"), ("--chdir=.", "--dir")],
+)
+@pytest.mark.parametrize("command", ["submit", "run"])
+def test_an_option_of_another_queue_is_told_what_it_is_called_here(
+    command: str, option: str, meant: str, vq: Run
+) -> None:
+    ended = vq(command, option, "--", "true")
+    assert ended.status == 2
+    assert f"Did you mean '{meant}'?" in ended.err
+
+
+def test_every_option_of_another_queue_leads_to_one_of_ours() -> None:
+    known = {word for parameter in submit.params for word in parameter.opts}
+    assert set(OPTIONS_ELSEWHERE.values()) <= known
+    assert known.isdisjoint(OPTIONS_ELSEWHERE)
 
 
 def reports_go_to(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

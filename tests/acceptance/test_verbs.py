@@ -103,8 +103,10 @@ def test_many_jobs_are_selected_at_once_and_an_end_takes_nothing(live: Queue) ->
     last = live.ok("submit", "--mem-mb", "100", *SLEEP).strip()
     assert {job["id"] for job in live.json("kill", "--tag", "t")["jobs"]} == {first}
     assert {job["id"] for job in live.json("kill", "--array", group[0])["jobs"]} == set(group)
-    assert live.run("kill", "--name", "no such name").returncode == 1
+    nobody = live.run("kill", "--name", "no such name")
+    assert (nobody.returncode, "no job that waits or runs is selected" in nobody.stderr) == (1, True)
     assert live.run("kill", done).returncode == 1
+    assert f"\n  vq status {done} says how it stands\n" in live.run("kill", done).stderr
     assert live.run("kill").returncode == live.run("kill", last, "--all").returncode == 2
     assert {job["id"] for job in live.json("kill", "--all")["jobs"]} >= {last}
     live.run("wait", first, *group, last, "--timeout", "30")
@@ -224,6 +226,13 @@ def notes(queue: Queue) -> dict[str, str]:
     return {line.split()[0]: line[head.index("NOTE") :] for line in lines}
 
 
+def test_a_selection_that_no_job_is_in_says_so(queue: Queue) -> None:
+    queue.ok("submit", "--", "true")
+    ended = queue.run("queue", "--name", "no such name")
+    assert "no job to show; vq queue --all shows every job\n" in ended.stderr
+    assert ended.stdout == "not shown: 1 PENDING\n"
+
+
 def test_the_queue_says_of_each_job_why_it_waits(live: Queue) -> None:
     running = live.ok("submit", "--cpus", "2", "--mem-mb", "2048", "--reserve", "cap", *SLEEP).strip()
     until(live, running, "state", value="RUNNING")
@@ -306,7 +315,7 @@ def test_a_watched_queue_shows_as_many_jobs_as_the_screen_has_lines_for(queue: Q
     assert lines[0].endswith("  0 running, 40 waiting  (Ctrl-C ends)")
     assert lines[1].startswith("ID ")
     assert lines[2].startswith("a1 ")
-    assert lines[-2:] == ["not shown: 33 PENDING", "no daemon runs, so nothing starts: vq daemon start"]
+    assert lines[-2:] == ["not shown: 34 PENDING", "no daemon runs, so nothing starts: vq daemon start"]
 
 
 def test_a_kill_says_what_is_about_to_happen(live: Queue) -> None:
@@ -362,6 +371,10 @@ def test_who_waits_for_a_job_is_told_what_became_of_it_and_what_helps(live: Queu
     failed = live.run("submit", "--wait", "--", "sh", "-c", "exit 3")
     assert (failed.returncode, failed.stderr.splitlines()[-2:]) == (3, ["a3 FAILED: exit code 3", "  next: vq logs a3"])
     assert "FAILED" not in live.run("run", "--", "sh", "-c", "exit 3").stderr
+    assert "Why:      exit code 3\nNext:     vq logs a4\n" in live.ok("explain", "a4")
+    explained = live.ok("explain", "a1")
+    assert "\nNext:     vq resubmit a1 --mem-mb 200\n" in explained
+    assert "JOB" not in explained
     completed = live.run("submit", "--wait", "--", "true")
     assert completed.returncode == 0
     assert "next" not in completed.stderr
@@ -369,6 +382,12 @@ def test_who_waits_for_a_job_is_told_what_became_of_it_and_what_helps(live: Queu
     assert slow.stderr.endswith(
         "a6 TIME_EXCEEDED: stopped at its time limit of 0:00:01\n  next: vq resubmit a6 --time 0:00:02\n"
     )
+
+
+def test_a_program_that_is_not_there_is_told_by_run(live: Queue) -> None:
+    ended = live.run("run", "--", "no-such-program")
+    assert ended.returncode == 127
+    assert "\na1 FAILED: no-such-program cannot be run: " in ended.stderr
 
 
 def test_of_many_jobs_the_first_that_did_not_complete_are_told(live: Queue) -> None:
@@ -393,7 +412,7 @@ def test_a_queue_that_drains_says_so(live: Queue) -> None:
     live.ok("daemon", "drain")
     assert live.run("daemon", "status").stderr == said
     assert live.run("queue").stderr.endswith(said)
-    live.ok("daemon", "resume")
+    assert live.run("daemon", "resume").stderr == "jobs start again as there is room\n"
     assert said not in live.run("queue").stderr
 
 
@@ -418,6 +437,13 @@ def test_results_are_fetched_whole_or_not_at_all(live: Queue) -> None:
     assert not (live.cwd / "other").exists()
     nowhere = live.run("fetch", "a1")
     assert (nowhere.returncode, nowhere.stderr) == (2, "vq: error: where to is not said\n  vq fetch a1 -o results\n")
+    waits, killed = live.ok("submit", "--not-before", "+2h", "--array", "2", "--", "true").split()
+    live.ok("kill", killed)
+    live.run("wait", killed)
+    assert live.run("fetch", waits, "-o", "none").stderr.endswith(f"has no workspace yet\n  vq wait {waits}\n")
+    assert live.run("fetch", killed, "-o", "none").stderr == (
+        f"vq: error: {killed} ended without having started, and left nothing\n  vq explain {killed}\n"
+    )
 
 
 def test_a_purge_removes_what_no_job_needs_and_keeps_the_history(live: Queue) -> None:
@@ -547,7 +573,9 @@ def test_the_host_and_the_configuration_are_shown(queue: Queue) -> None:
     assert shown["sources"]["host.memory_max"]["where"].endswith("config.toml:4")
     path = str(queue.root / "config" / "vq" / "config.toml")
     assert queue.ok("config", "path") == f"{path}\n"
-    assert queue.ok("config", "show").endswith(f"\n\nFile: {path}\n")
+    text = queue.ok("config", "show")
+    assert text.endswith(f"\n\nFile: {path}\n")
+    assert re.search(r"^hooks\.on_end +- +default$", text, re.MULTILINE)
     none = queue.run("config", "show", XDG_CONFIG_HOME=str(queue.root / "other")).stdout
     assert none.endswith(f"File: none, so all are defaults; it would be {queue.root}/other/vq/config.toml\n")
     found = {finding["what"]: finding for finding in queue.json("doctor")["findings"]}

@@ -13,6 +13,7 @@ from vq.jobs.ids import sequence_of
     [
         ("a10", "did you mean b10? the letter counts the digits: a7, b10, c124"),
         ("10", "did you mean b10? the letter counts the digits: a7, b10, c124"),
+        ("B10", "did you mean b10? the letter counts the digits: a7, b10, c124"),
         ("b7", "did you mean a7? the letter counts the digits: a7, b10, c124"),
         ("a0", "ids look like a7 or c124; `vq queue` shows them"),
         ("", "ids look like a7 or c124; `vq queue` shows them"),
