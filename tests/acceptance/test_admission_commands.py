@@ -155,7 +155,10 @@ def test_predictions_of_all_jobs_and_of_one(history: Path) -> None:
     shown = vq("predict", "--history", "rows.jsonl", "--name", "job", cwd=history).stdout
     assert "256 MiB: the p95 of its last 15 runs + 15 %" in shown
     assert "15 runs, peaks: half up to 100 MiB" in shown
-    assert "PROFILE" in vq("predict", "--history", "rows.jsonl", cwd=history).stdout
+    table = vq("predict", "--history", "rows.jsonl", cwd=history).stdout
+    assert "PROFILE" in table
+    bases = {found["basis"]["kind"] for found in every}
+    assert {line.split(":")[0] for line in table.split("\n\n")[-1].splitlines()} == bases
 
 
 def test_a_hold_is_in_force_at_its_time(history: Path) -> None:

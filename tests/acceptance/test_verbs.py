@@ -278,6 +278,16 @@ def test_a_queue_that_nobody_serves_says_so(queue: Queue) -> None:
     assert queue.json("queue")["jobs"][0]["reason"] is None
 
 
+def test_a_queue_in_which_all_wait_for_a_time_says_that_nobody_serves_it(queue: Queue) -> None:
+    queue.ok("submit", "--not-before", "+2h", "--", "true")
+    assert "no daemon runs, so nothing starts: vq daemon start\n" in queue.run("queue").stderr
+    queue.ok("daemon", "start")
+    try:
+        assert "no daemon" not in queue.run("queue").stderr
+    finally:
+        queue.ok("daemon", "stop")
+
+
 def test_a_watched_queue_is_shown_again_and_again_until_an_interrupt(queue: Queue) -> None:
     queue.ok("submit", "--name", "watched", "--", "true")
     ours, theirs = os.openpty()

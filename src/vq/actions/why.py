@@ -36,7 +36,7 @@ def why_waiting(place: Place, records: Iterable[dict[str, Any]], now_ms: int) ->
     own = {job.id: reason for job in jobs if (reason := waits_for(job, now_ms)) is not None}
     others = [job.id for job in jobs if job.id not in own]
     if not others:
-        return Waits(reasons=own)
+        return Waits(reasons=own, is_served=not own or _is_served(place))
     if is_draining(place.store):
         return Waits(reasons=own | dict.fromkeys(others, Reason(kind=Kind.DRAIN)))
     said = told(place.folder, now_ms)
