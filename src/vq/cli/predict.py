@@ -16,7 +16,7 @@ from vq.cli.admission_options import history_of, history_option, setup_option
 from vq.cli.options import json_option
 from vq.cli.output import Output
 from vq.cli.quantities import CPUS_TYPE, MOMENT_TYPE, SIZE_TYPE
-from vq.cli.sentences import cpu_sentence, memory_sentence
+from vq.cli.sentences import GOES_BY, cpu_sentence, memory_sentence
 from vq.wording import counted, human_bytes, human_cpus
 
 
@@ -109,3 +109,6 @@ def _show_all(output: Output, found: list[Predicted]) -> None:
         for predicted in found
     ]
     output.table(headings, rows, keys=2, text_columns=2)
+    used = {predicted.memory.basis.kind for predicted in found}
+    output.line()
+    output.fields([(kind, words) for kind, words in GOES_BY.items() if kind in used])

@@ -27,6 +27,18 @@ _LAST_SECOND = 253_402_300_799
 """The last second of the year 9999, the last that has a date."""
 
 
+GOES_BY = {
+    AtCap.kind: "its limit, as too little is known",
+    Unmeasured.kind: "its limit, as there is no fresh sample of what it uses",
+    Unpredictable.kind: "its limit: a run met its limit, or was killed for memory",
+    Overran.kind: "its largest peak: a run passed what was reserved for it",
+    OwnRuns.kind: "its own runs",
+    ProfileRuns.kind: "its largest peak, and the runs of its profile",
+    ProfileLargest.kind: "the largest peak of its profile, as it was never seen",
+}
+"""What each kind of basis is, in the few words of a table's legend."""
+
+
 def memory_sentence(prediction: Prediction, margin: int) -> str:
     """What is reserved and why: `1.25 GiB: the p95 of its last 12 runs + 15 %`."""
     return f"{human_bytes(prediction.memory)}: {_why(prediction.basis, f' + {margin} %', 'peak')}"
