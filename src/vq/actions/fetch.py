@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from vq.actions.place import Place
 from vq.errors import VqError
 from vq.files.copying import Progress
@@ -24,6 +26,8 @@ def fetch(
         raise VqError(f"{identifier} ended without having started, and left nothing", hint=f"vq explain {identifier}")
     if job.work.workspace is None:
         raise VqError(f"{identifier} has not started, and has no workspace yet", hint=f"vq wait {identifier}")
+    if not os.path.lexists(job.work.workspace):
+        raise VqError(f"the workspace of {identifier} is gone: it was purged, or removed by hand")
     with new_folder(out) as folder:
         gathered = gather(job.work.workspace, folder, pattern, progress=progress)
         if pattern is not None and not gathered.files:
