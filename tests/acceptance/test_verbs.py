@@ -117,7 +117,7 @@ def test_many_jobs_are_selected_at_once_and_an_end_takes_nothing(live: Queue) ->
 def test_a_job_is_paused_held_edited_and_let_go(live: Queue) -> None:
     running = live.ok("submit", "--cpus", "2", "--mem-mb", "100", *SLEEP).strip()
     waiting = live.ok("submit", "--cpus", "2", "--mem-mb", "100", "--", "true").strip()
-    live.ok("pause", running, waiting)
+    assert f"{waiting}  PENDING, held\n" in live.ok("pause", running, waiting)
     until(live, running, "paused", value=True)
     until(live, waiting, "held", value=True)
     assert live.json("explain", waiting)["reason"]["kind"] == "held"
@@ -127,7 +127,7 @@ def test_a_job_is_paused_held_edited_and_let_go(live: Queue) -> None:
     assert (record["wall_time_seconds"], record["name"], record["tags"]) == (300, "new", ["a", "b"])
     assert live.run("edit", running, "--mem-mb", "50").returncode == 1
     assert live.run("edit", waiting).returncode == live.run("edit", waiting, "--cpus", "9").returncode == 2
-    live.ok("resume", running, waiting)
+    assert live.ok("resume", running, waiting) == f"{running}  RUNNING, going on\n{waiting}  PENDING, released\n"
     until(live, running, "paused", value=False)
     until(live, waiting, "held", value=False)
     assert live.json("explain", waiting)["reason"] == {
@@ -469,6 +469,7 @@ def test_a_purge_removes_what_no_job_needs_and_keeps_the_history(live: Queue) ->
     assert not (live.state / "workspaces" / "a1").exists()
     assert live.status("a1")["usage"] is not None
     assert live.run("logs", "a1").returncode == 1
+    assert "the workspace of a1 is gone: it was purged" in live.run("fetch", "a1", "-o", "gone").stderr
     live.ok("resubmit", "a1")
     live.ok("wait", "a4")
     live.ok("kill", "a2")

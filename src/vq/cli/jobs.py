@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -11,10 +11,11 @@ from vq.actions.place import Place, config_in_force, open_place
 from vq.canonical import pretty
 from vq.cli.output import Output, note, warn
 from vq.errors import VqError
-from vq.jobs.record import ACTIVE
+from vq.jobs.record import State
 
 DRAINS = "the queue drains: nothing starts until vq daemon resume"
 NOBODY = "no daemon runs, so nothing starts: vq daemon start"
+NOTHING: Mapping[State, str] = {}
 
 
 def the_queue() -> AbstractContextManager[Place]:
@@ -22,16 +23,18 @@ def the_queue() -> AbstractContextManager[Place]:
     return open_place(os.environ)
 
 
-def show_jobs(output: Output, jobs: Iterable[tuple[str, Any]], doing: str = "", **more: Any) -> None:
+def show_jobs(
+    output: Output, jobs: Iterable[tuple[str, Any]], doing: Mapping[State, str] = NOTHING, **more: Any
+) -> None:
     """Jobs with their states: {`jobs`: [{`id`, `state`}]} and what is `more`, or a line for each.
 
-    `doing` is what is about to happen to those that have not ended.
+    `doing` is what is about to happen to those in a state.
     """
     if output.json:
         output.document([pretty({"jobs": [{"id": identifier, "state": state} for identifier, state in jobs], **more})])
         return
     for identifier, state in jobs:
-        about = f", {doing}" if doing and state in ACTIVE else ""
+        about = f", {doing[state]}" if state in doing else ""
         output.line(identifier if output.quiet else f"{identifier}  {state}{about}")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
@@ -11,11 +11,12 @@ import click
 from vq.actions.orders import read_name, read_wall_time
 from vq.actions.place import config_in_force
 from vq.actions.requesting import Asked, Chosen, ask, check_edit, choose, now_ms, refuse_not_taken
-from vq.cli.jobs import show_jobs, the_queue
+from vq.cli.jobs import NOTHING, show_jobs, the_queue
 from vq.cli.mebibytes import MEM_MB
 from vq.cli.options import json_option, priority, quiet_option
 from vq.cli.output import Output, note
 from vq.jobs.events import Edited, KillRequested, Paused, Resumed
+from vq.jobs.record import ACTIVE, State
 from vq.store.requests import Request
 
 Command = Callable[..., Any]
@@ -37,7 +38,7 @@ def _selection(command: Command) -> Command:
     return command
 
 
-def _request(options: dict[str, Any], request: Request, doing: str) -> None:
+def _request(options: dict[str, Any], request: Request, doing: Mapping[State, str]) -> None:
     chosen = Chosen(
         identifiers=options["jobs"],
         name=options["name"],
@@ -50,7 +51,7 @@ def _request(options: dict[str, Any], request: Request, doing: str) -> None:
     _show(Output(json=options["as_json"], quiet=options["quiet"]), asked, "has ended already", doing)
 
 
-def _show(output: Output, asked: Asked, refusal: str, doing: str = "") -> None:
+def _show(output: Output, asked: Asked, refusal: str, doing: Mapping[State, str] = NOTHING) -> None:
     show_jobs(output, asked.jobs, doing)
     if asked.note is not None:
         note(asked.note)
@@ -76,7 +77,7 @@ def kill(now: bool, **options: Any) -> None:  # noqa: FBT001 - click passes flag
     Every process of a running job gets TERM, and after ten seconds KILL. The command returns once that is recorded;
     `vq wait JOB` waits for the end.
     """
-    _request(options, KillRequested(at_ms=now_ms(), at_once=now), "ending")
+    _request(options, KillRequested(at_ms=now_ms(), at_once=now), dict.fromkeys(ACTIVE, "ending"))
 
 
 @click.command(
@@ -92,7 +93,7 @@ def pause(**options: Any) -> None:
 
     A paused job keeps its memory; the time does not count for its time limit.
     """
-    _request(options, Paused(at_ms=now_ms()), "stopping")
+    _request(options, Paused(at_ms=now_ms()), {State.RUNNING: "stopping", State.PENDING: "held"})
 
 
 @click.command(
@@ -105,7 +106,7 @@ def pause(**options: Any) -> None:
 @_selection
 def resume(**options: Any) -> None:
     """Let paused jobs go on, and release held ones."""
-    _request(options, Resumed(at_ms=now_ms()), "going on")
+    _request(options, Resumed(at_ms=now_ms()), {State.RUNNING: "going on", State.PENDING: "released"})
 
 
 @click.command(
