@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Mapping
 from contextlib import suppress
@@ -249,9 +250,10 @@ class Attempts:
         """Remove the folders of all attempts but those that run, and see which attempts have processes."""
         self._alive = processes.values_of(MARK) if running else frozenset()
         for name in os.listdir(f"{self.state_folder}/{ATTEMPTS}"):
-            job, _, number = name.partition(".")
-            if number.isdigit() and (job, int(number)) not in running:
-                self.forget(job, int(number))
+            job, _, word = name.partition(".")
+            number = _number(word)
+            if number is not None and (job, number) not in running:
+                self.forget(job, number)
 
     def close(self) -> None:
         """Keep no folder for further attempts."""
@@ -260,9 +262,10 @@ class Attempts:
     def named(self, name: str) -> tuple[str, int] | None:
         """The job and the number of an attempt of ours by its name; None for any other name."""
         words = name.split(".")
-        if len(words) != len(("job", "number", "digest")) or words[2] != self.digest or not words[1].isdigit():
+        if len(words) != len(("job", "number", "digest")) or words[2] != self.digest:
             return None
-        return words[0], int(words[1])
+        number = _number(words[1])
+        return None if number is None else (words[0], number)
 
     def _name(self, job: Job) -> str:
         return f"{job.id}.{job.life.attempt}.{self.digest}"
@@ -313,6 +316,11 @@ class Attempts:
             "oom_score_adj": oom_score_adj(life.reserved_bytes or 0, enforcement.budget_bytes),
             "notify_path": wake_path(self.state_folder),
         }
+
+
+def _number(word: str) -> int | None:
+    """The number of an attempt as names have it; None for any other word."""
+    return int(word) if re.fullmatch(r"[0-9]{1,9}", word) else None
 
 
 def _write_private(path: str, text: str) -> None:
