@@ -50,7 +50,7 @@ def start(state_folder: str) -> bool:
 
 
 def refuse_to_jobs(state_folder: str) -> None:
-    """Nothing, or the `DaemonError` for a job of the queue that would start its daemon: what a job starts ends with it."""
+    """Nothing; for a job of the queue, with which whatever it starts ends, the `DaemonError` that it starts no daemon."""
     if os.environ.get(MARK, "").endswith(f".{digest_of(state_folder)}"):
         raise DaemonError(
             "started by a job, a daemon would end with it, and so would the jobs that it starts",
