@@ -50,7 +50,7 @@ def start(state_folder: str) -> bool:
 
 
 def refuse_to_jobs(state_folder: str) -> None:
-    """Nothing; for a job of the queue, with which whatever it starts ends, the `DaemonError` that it starts no daemon."""
+    """Nothing; for a job of the queue, with which whatever it starts ends, the `DaemonError` that says so."""
     if os.environ.get(MARK, "").endswith(f".{digest_of(state_folder)}"):
         raise DaemonError(
             "started by a job, a daemon would end with it, and so would the jobs that it starts",

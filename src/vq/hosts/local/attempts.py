@@ -247,13 +247,15 @@ class Attempts:
         shutil.rmtree(folder, ignore_errors=True)
 
     def sweep(self, running: set[tuple[str, int]]) -> None:
-        """Remove the folders of all attempts but those that run, and see which attempts have processes."""
+        """Remove the folders and groups of all attempts but those that run, and see which attempts have processes."""
         self._alive = processes.values_of(MARK) if running else frozenset()
         for name in os.listdir(f"{self.state_folder}/{ATTEMPTS}"):
             job, _, word = name.partition(".")
             number = _number(word)
             if number is not None and (job, number) not in running:
                 self.forget(job, number)
+        if self._parent is not None:
+            self._sweep_groups(self._parent, running)
 
     def close(self) -> None:
         """Keep no folder for further attempts."""
@@ -266,6 +268,14 @@ class Attempts:
             return None
         number = _number(words[1])
         return None if number is None else (words[0], number)
+
+    def _sweep_groups(self, parent: GroupPaths, running: set[tuple[str, int]]) -> None:
+        # A supervisor that was killed behind its result leaves its group, and nothing else may tell of it any more.
+        for name in cgroups.open_group(parent).inner():
+            attempt = self.named(name)
+            if attempt is not None and attempt not in running:
+                with suppress(OSError):
+                    cgroups.open_group(parent.below(name)).remove()
 
     def _name(self, job: Job) -> str:
         return f"{job.id}.{job.life.attempt}.{self.digest}"
