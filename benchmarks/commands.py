@@ -3,8 +3,8 @@
     python benchmarks/commands.py [--jobs 1000] [--ended 100000] [--pending 10000] [--runs 3] [--folder DIR] [--only …]
 
 Every part is measured beside a floor or a peer in the same run, taken in turn, and the least of the runs counts: a
-bare interpreter for a cold command; `tsp` (task-spooler), `parallel` and `xargs`, where they are installed, for short
-jobs.
+bare interpreter for a cold command; `tsp` (task-spooler), `pueue`, `parallel` and `xargs` for short jobs, where they
+are installed.
 What the machine did meanwhile is printed first: on a busy one only the ratios and the CPU times say something.
 """
 
@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shutil
 import statistics
 import subprocess
@@ -21,6 +22,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 
 from store import fill
@@ -157,8 +159,14 @@ def large(options: argparse.Namespace) -> None:
 
 def short_jobs(options: argparse.Namespace) -> None:
     """So many `/bin/true` on two slots, from the first submission to the last end."""
-    names = ["vq"] + [name for name in ("tsp", "parallel", "xargs") if shutil.which(name)]
-    peers = {"vq": ours_per_second, "tsp": tsp_per_second, "parallel": floor_per_second, "xargs": floor_per_second}
+    peers = {
+        "vq": ours_per_second,
+        "tsp": tsp_per_second,
+        "pueue": pueue_per_second,
+        "parallel": floor_per_second,
+        "xargs": floor_per_second,
+    }
+    names = [name for name in peers if name == "vq" or shutil.which(name)]
     found = in_turn(options.runs, *(lambda name=name: peers[name](name, options) for name in names))
     for name, rates in zip(names, found, strict=True):
         print(
@@ -201,6 +209,33 @@ def tsp_per_second(name: str, options: argparse.Namespace) -> float:
         took = time.perf_counter() - begin
         seconds([name, "-K"], environment)
     return float(options.jobs / took)
+
+
+def pueue_per_second(name: str, options: argparse.Namespace) -> float:
+    """Jobs a second by pueue, of a tenth of the jobs, to the last end that it records: its `wait` looks every 2 s."""
+    with tempfile.TemporaryDirectory(dir=options.folder) as place:
+        config, socket = Path(place) / "pueue.yml", Path(place) / "socket"
+        config.write_text(
+            f"shared:\n  pueue_directory: {place}\n  runtime_directory: {place}\n  use_unix_socket: true\n"
+            f"  unix_socket_path: {socket}\n  pid_path: {place}/pid\ndaemon: {{}}\nclient: {{}}\nprofiles: {{}}\n"
+        )
+        ask = [name, "-c", str(config)]
+        with subprocess.Popen([f"{name}d", "-c", str(config)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL):
+            while not socket.exists():
+                time.sleep(0.01)
+            seconds([*ask, "parallel", "2"], dict(os.environ))
+            begin = time.time()
+            seconds(
+                ["xargs", "-P2", "-n1", *ask, "add", "--"],
+                dict(os.environ),
+                f"{TRUE}\n".encode() * (options.jobs // 10),
+            )
+            seconds([*ask, "wait", "--quiet", "--all"], dict(os.environ))
+            tasks = json.loads(subprocess.check_output([*ask, "status", "--json"]))["tasks"].values()
+            seconds([*ask, "shutdown"], dict(os.environ))
+    # Nanoseconds are more than `fromisoformat` of Python 3.11 takes.
+    ends = (re.sub(r"(\.\d{6})\d*", r"\1", task["status"]["Done"]["end"]) for task in tasks)
+    return len(tasks) / (max(datetime.fromisoformat(end).timestamp() for end in ends) - begin)
 
 
 def floor_per_second(name: str, options: argparse.Namespace) -> float:
