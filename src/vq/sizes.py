@@ -35,7 +35,7 @@ def size_bytes(text: str, plain: int | None = None) -> int | None:
 
     A number without a unit is one of `plain` bytes, and no size where that is None.
     """
-    found = re.fullmatch(_SIZE, text, re.IGNORECASE)
+    found = re.fullmatch(_SIZE, text, re.IGNORECASE | re.ASCII)
     if found is None or (found["unit"] is None and plain is None):
         return None
     if found["unit"] is None:

@@ -276,6 +276,8 @@ def test_simulate_writes_each_start_and_a_picture(history: Path) -> None:
         (("--barrier", "soon"), "expected a duration such as"),
         (("--profile", "small"), "expected NAME=MEM:CPUS[:SLOTS]"),
         (("--profile", "small=1GiB:x"), "expected NAME=MEM:CPUS[:SLOTS]"),
+        (("--profile", f"small=1GiB:{'9' * 5000}"), "expected NAME=MEM:CPUS[:SLOTS]"),
+        (("--memory-max", "4\N{KELVIN SIGN}"), "expected a size such as"),
         (("--plot", "replay.png"), "ends in .svg"),
         (("--jobs", "a.svg", "--plot", "a.svg"), "name the same file"),
     ],

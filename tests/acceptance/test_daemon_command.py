@@ -19,12 +19,14 @@ from supervised import wait_until
 from vq.actions.daemon import daemon_status
 from vq.actions.waking import poke
 from vq.daemon.serving import now_ms
+from vq.hosts.local.attempts import digest_of
 from vq.jobs.record import State
 from vq.readings import processes
 from vq.store.connection import migrations, open_store
 from vq.store.jobs import read
 from vq.store.settings import is_draining, stored_config
 from vq.store.submitting import Submission, submit
+from vq.supervisor.spec import MARK
 
 VQ = str(Path(sys.executable).parent / "vq")
 
@@ -124,6 +126,25 @@ def test_a_configuration_that_cannot_be_keeps_it_from_starting(daemon: Daemon, t
     assert "the daemon did not start" in ended.stderr
     assert "config.toml:2: host.cpus: expected a whole number of 1 or more" in ended.stderr
     assert not daemon.status()["running"]
+
+
+def test_a_restart_that_could_start_none_ends_none(daemon: Daemon, tmp_path: Path) -> None:
+    daemon.vq("start")
+    process = daemon.status()["pid"]
+    (tmp_path / "vq").mkdir()
+    (tmp_path / "vq" / "config.toml").write_text("[host]\ncpus = 0\n")
+    ended = daemon.vq("restart")
+    assert (ended.returncode, daemon.status()["pid"]) == (1, process)
+    assert "config.toml:2: host.cpus: expected a whole number of 1 or more" in ended.stderr
+    (tmp_path / "vq" / "config.toml").write_text("[host]\ncpus = 1\n")
+    daemon.environment[MARK] = f"a1.1.{digest_of(str(daemon.state))}"
+    for command in ("restart", "run"):
+        ended = daemon.vq(command)
+        assert (ended.returncode, daemon.status()["pid"]) == (1, process)
+        assert "started by a job, a daemon would end with it" in ended.stderr
+    del daemon.environment[MARK]
+    assert daemon.vq("restart").returncode == 0
+    assert daemon.status()["pid"] not in (None, process)
 
 
 def test_a_store_of_a_newer_version_is_refused(daemon: Daemon) -> None:

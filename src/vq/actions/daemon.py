@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from vq.actions.place import config_of_file
 from vq.actions.waking import poke
 from vq.daemon.presence import present
-from vq.daemon.starting import start, stop
+from vq.daemon.starting import refuse_to_jobs, start, stop
 from vq.store.connection import open_store
 from vq.store.settings import is_draining, set_draining
 
@@ -20,6 +21,14 @@ def start_daemon(state_folder: str) -> bool:
     return start(state_folder)
 
 
+def restart_daemon(state_folder: str, environment: Mapping[str, str]) -> None:
+    """End the daemon, if one runs, and start one. Raises `VqError`, and where none could be started, none is ended."""
+    refuse_to_jobs(state_folder)
+    config_of_file(environment)
+    stop(state_folder)
+    start(state_folder)
+
+
 def stop_daemon(state_folder: str) -> bool:
     """Whether there was a daemon, which has ended when this returns; its jobs go on. Raises `VqError`."""
     return stop(state_folder) is not None
@@ -27,6 +36,7 @@ def stop_daemon(state_folder: str) -> bool:
 
 def run_daemon(state_folder: str, ready: Callable[[], None]) -> bool:
     """Be the daemon in this process until a signal ends it; False: another one runs. Raises `VqError`."""
+    refuse_to_jobs(state_folder)
     from vq.daemon.serving import serve  # noqa: PLC0415 - a daemon's weight is no other command's
 
     return serve(state_folder, ready)

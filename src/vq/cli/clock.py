@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from vq.jobs.times import LAST_MS
+
 _MS = 1000
 
 
@@ -19,4 +21,4 @@ def local_moment(at_ms: int) -> str:
 
 
 def _local(at_ms: int) -> datetime:
-    return datetime.fromtimestamp(at_ms / _MS).astimezone()
+    return datetime.fromtimestamp(min(at_ms, LAST_MS) / _MS).astimezone()

@@ -47,8 +47,7 @@ def stop() -> None:
 @daemon.command()
 def restart() -> None:
     """End the daemon and start it anew, by the configuration file as it is now. Jobs that run go on."""
-    actions.stop_daemon(_folder())
-    actions.start_daemon(_folder())
+    actions.restart_daemon(_folder(), os.environ)
     note("daemon started; it goes by the configuration as it is now")
 
 

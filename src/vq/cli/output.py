@@ -145,7 +145,7 @@ def columns_of(stream: TextIO) -> int | None:
     said = os.environ.get("COLUMNS", "")
     try:
         return (int(said) if said.isdecimal() else 0) or os.get_terminal_size(stream.fileno()).columns or PAGE
-    except OSError:
+    except (OSError, ValueError):
         return PAGE
 
 

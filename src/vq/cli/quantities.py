@@ -7,7 +7,7 @@ from collections.abc import Callable
 import click
 
 from vq.errors import BadDataError
-from vq.formats.quantities import CPUS, MOMENT, SIZE, Quantity, duration_in
+from vq.formats.quantities import COUNT, CPUS, MOMENT, SIZE, Quantity, duration_in
 
 OFF = "off"
 _LEAST_PLAIN = 2**20
@@ -59,7 +59,7 @@ def named_profiles(
     for value in values:
         name, sign, limits = value.rpartition("=")
         memory, *rest = limits.split(":")
-        if not sign or len(rest) not in (1, 2) or not all(part.isdecimal() for part in rest if part):
+        if not sign or len(rest) not in (1, 2) or any(COUNT.parse(part) is None for part in rest if part):
             raise click.BadParameter(f"expected NAME=MEM:CPUS[:SLOTS], such as big=64GiB:16:4, found {value}")
         slots = int(rest[1]) if len(rest) > 1 and rest[1] else None
         profiles[name] = {"memory": SIZE_TYPE.convert(memory, param, ctx), "cpus": int(rest[0] or 0), "slots": slots}

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from vq.errors import BadDataError
-from vq.files.documents import KIB, FileError, read_file
+from vq.files.documents import KIB, FileError, read_json
 from vq.readings import processes
 from vq.readings.processes import Process
 from vq.shapes import Kind, Record, integer, text
@@ -97,9 +97,9 @@ def announce(folder: str, version: str, started_at_ms: int, enforcement: Enforce
 def present(folder: str) -> Presence | None:
     """The daemon that serves the state folder and is ready; None when there is none."""
     try:
-        document: Any = json.loads(read_file(f"{folder}/{_NOTE}", _MOST_BYTES))
+        document: Any = read_json(f"{folder}/{_NOTE}", _MOST_BYTES)
         _SHAPE.check(document)
-    except (FileError, BadDataError, ValueError):
+    except (FileError, BadDataError):
         return None
     presence = Presence(**document)
     lives = presence.boot_id == processes.boot_id() and processes.is_alive(presence.process)

@@ -32,16 +32,12 @@ class DaemonError(VqError):
 def start(state_folder: str) -> bool:
     """Whether a daemon was started; False: one ran already. One is ready when this returns.
 
-    Raises `DaemonError` with what the daemon had to say, or where a job of the queue itself would start it: whatever a
-    job starts ends with it. Raises `StateError` or `FileError` for a state folder that cannot be used.
+    Raises `DaemonError` with what the daemon had to say, or where a job of the queue itself would start it. Raises
+    `StateError` or `FileError` for a state folder that cannot be used.
     """
     if present(state_folder) is not None:
         return False
-    if os.environ.get(MARK, "").endswith(f".{digest_of(state_folder)}"):
-        raise DaemonError(
-            "started by a job, a daemon would end with it, and so would the jobs that it starts",
-            hint="vq daemon start, outside of the queue's jobs",
-        )
+    refuse_to_jobs(state_folder)
     prepare_folder(state_folder)
     said = _spawn(state_folder)
     if said == READY:
@@ -51,6 +47,15 @@ def start(state_folder: str) -> bool:
         return False
     text = said.decode(errors="replace").strip() or "it ended without a word"
     raise DaemonError(f"the daemon did not start: {text}", hint=f"more may stand in {state_folder}/{LOG}")
+
+
+def refuse_to_jobs(state_folder: str) -> None:
+    """Nothing; for a job of the queue, with which whatever it starts ends, the `DaemonError` that says so."""
+    if os.environ.get(MARK, "").endswith(f".{digest_of(state_folder)}"):
+        raise DaemonError(
+            "started by a job, a daemon would end with it, and so would the jobs that it starts",
+            hint="vq daemon start, outside of the queue's jobs",
+        )
 
 
 def stop(state_folder: str) -> Presence | None:

@@ -14,8 +14,9 @@ from contextlib import suppress
 from typing import Any
 
 from vq.errors import BadDataError
-from vq.files.documents import KIB, FileError, read_file
+from vq.files.documents import KIB, FileError, read_json
 from vq.jobs.reasons import Reason, read_reason, reason_document
+from vq.shapes import ANY_OBJECT, Record, integer
 
 MOST_TOLD = 50
 """Of so many jobs, the first in order: as many as `vq queue` shows."""
@@ -25,6 +26,7 @@ HOLDS_MS = 5_000
 
 _NAME = "waits.json"
 _MOST_BYTES = 256 * KIB
+_SHAPE = Record({"at_ms": integer(0), "reasons": ANY_OBJECT})
 
 
 class Told:
@@ -61,9 +63,10 @@ class Told:
 def told(state_folder: str, now_ms: int) -> dict[str, Reason]:
     """Why jobs wait, by their ids, as a daemon said it a moment ago; nothing where none did."""
     try:
-        document: Any = json.loads(read_file(f"{state_folder}/{_NAME}", _MOST_BYTES))
+        document: Any = read_json(f"{state_folder}/{_NAME}", _MOST_BYTES)
+        _SHAPE.check(document)
         if abs(now_ms - document["at_ms"]) > HOLDS_MS:
             return {}
         return {job: read_reason(reason) for job, reason in document["reasons"].items()}
-    except (FileError, BadDataError, ValueError, KeyError, TypeError, AttributeError):
+    except (FileError, BadDataError):
         return {}

@@ -7,11 +7,12 @@ the same before and after it was read. `Folder` reads many files below one folde
 from __future__ import annotations
 
 import errno
+import json
 import os
 import stat
 from collections.abc import Iterable
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from vq.errors import VqError
 from vq.files.placing import give_name
@@ -43,6 +44,15 @@ def read_file(path: str, limit: int) -> bytes:
     """The bytes of the regular file at `path`, at most `limit` of them; raises `FileError`."""
     with reasons(path):
         return _read_and_close(os.open(path, OPEN_FILE), limit)
+
+
+def read_json(path: str, limit: int) -> Any:
+    """What the JSON in the file at `path` says, whatever that is; raises `FileError`, also for what is no JSON."""
+    data = read_file(path, limit)
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise FileError("is no JSON, or is nested too deeply", where=path) from error
 
 
 class Folder:

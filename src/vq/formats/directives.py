@@ -133,7 +133,7 @@ def _array(value: str) -> str | None:
 
 
 def _memory(value: str) -> str | None:
-    known = re.fullmatch(_SLURM_SIZE, value, re.IGNORECASE) is not None and mebibytes(value) is not None
+    known = re.fullmatch(_SLURM_SIZE, value, re.IGNORECASE | re.ASCII) is not None and mebibytes(value) is not None
     return f"--mem {value}" if known else None
 
 

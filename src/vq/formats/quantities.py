@@ -20,7 +20,7 @@ from vq.sizes import EXPECTED, NUMBER, scaled, size_bytes
 _WHOLE = re.compile(r"[0-9]{1,20}")
 _PLAIN = re.compile(NUMBER)
 _PERCENT = re.compile(rf"({NUMBER})[ \t]*%?")
-_PART = re.compile(rf"({NUMBER})[ \t]*([a-z]+)[ \t]*", re.IGNORECASE)
+_PART = re.compile(rf"({NUMBER})[ \t]*([a-z]+)[ \t]*", re.IGNORECASE | re.ASCII)
 _CLOCK = re.compile(r"(?:(?:([0-9]{1,6})-)?([0-9]{1,6}):)?([0-9]{1,6}):([0-9]{1,2})(?:\.([0-9]{1,6}))?")
 _DAY_CLOCK = re.compile(r"([0-9]{1,6})-([0-9]{1,2})")
 

@@ -42,13 +42,13 @@ from vq.formats.outcomes import (
     named,
     outcomes,
 )
-from vq.formats.quantities import CLOCK, COUNT, CPUS, SIZE, UNKNOWN, Quantity, moment_in
+from vq.formats.quantities import CLOCK, COUNT, CPUS, SIZE, UNKNOWN, moment_in, plain
 from vq.formats.tables import Record, read_table
 from vq.sizes import prefix_bytes
 
 _MOMENT = moment_in(1000)
-_ELAPSED_RAW = Quantity("a number of seconds", lambda text: int(text) * 1000 if text.isdecimal() else None)
-_REQUEST = re.compile(r"([0-9]{1,15}(?:\.[0-9]{0,15})?)([KMGTPE]?)([nc]?)", re.IGNORECASE)
+_ELAPSED_RAW = plain("a number of seconds", 1000)
+_REQUEST = re.compile(r"([0-9]{1,15}(?:\.[0-9]{0,15})?)([KMGTPE]?)([nc]?)", re.IGNORECASE | re.ASCII)
 
 _OOM = "OUT_OF_MEMORY"
 _COMPLETED = "COMPLETED"

@@ -30,6 +30,8 @@ _SPAN_SECONDS = {"s": 1, "m": MINUTE_SECONDS, "h": HOUR_SECONDS, "d": DAY_SECOND
 _TIME_OF_DAY = r"(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})"
 _MOMENT_HINT = "write 2026-11-30T18:00, 18:00 or +2h"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+LAST_MS = (datetime(9999, 12, 30, tzinfo=UTC) - _EPOCH) // timedelta(milliseconds=1)
+"""The last moment that can be shown in any time zone; a later one is shown as this."""
 
 
 def limit_seconds(text: str) -> int:
@@ -115,7 +117,7 @@ def epoch_ms(moment: datetime) -> int:
 
 def shown_moment(at_ms: int) -> str:
     """A moment as a message names it, to the second and in UTC: `2026-11-30 18:00:00 UTC`."""
-    return f"{_EPOCH + timedelta(milliseconds=at_ms):%Y-%m-%d %H:%M:%S} UTC"
+    return f"{_EPOCH + timedelta(milliseconds=min(at_ms, LAST_MS)):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def shown_seconds(seconds: int) -> str:

@@ -158,6 +158,14 @@ class Group:
         found.discard(0)
         return tuple(sorted(found))
 
+    def inner(self) -> frozenset[str]:
+        """The names of the groups directly in the group."""
+        found: set[str] = set()
+        for path in self._distinct():
+            with suppress(FileNotFoundError), os.scandir(path) as entries:
+                found.update(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
+        return frozenset(found)
+
     def freeze(self) -> None:
         """Begin to stop every process of the group, without their knowing."""
         raise NotImplementedError

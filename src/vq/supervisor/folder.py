@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 from vq.errors import VqError
 from vq.estimates.usage import read_usage
-from vq.files.documents import MIB, read_file
+from vq.files.documents import MIB, read_json
 from vq.readings.group import PATHS_OR_NULL, GroupPaths, paths_from
 from vq.shapes import ANY_OBJECT, LARGEST, Record, constant, integer, number, one_of, text
 from vq.supervisor.decisions import EndKind, LimitFired
@@ -119,9 +119,9 @@ def has_attempt(folder: str) -> bool:
 def read_attempt(folder: str) -> Attempt | None:
     """What `write_attempt` left; None when the attempt never began, or what is there now is none."""
     try:
-        document = json.loads(read_file(f"{folder}/{ATTEMPT}", MIB))
+        document = read_json(f"{folder}/{ATTEMPT}", MIB)
         _ATTEMPT_SHAPE.check(document)
-    except (VqError, ValueError):
+    except VqError:
         return None
     known = {key: value for key, value in document.items() if key != "schema"}
     known["group"] = None if known["group"] is None else paths_from(known["group"])
@@ -131,10 +131,10 @@ def read_attempt(folder: str) -> Attempt | None:
 def read_result(path: str) -> dict[str, Any] | None:
     """The result document at `path`, its receipt one that can be read; None as long as there is none."""
     try:
-        document: dict[str, Any] = json.loads(read_file(path, MIB))
+        document: dict[str, Any] = read_json(path, MIB)
         _RESULT_SHAPE.check(document)
         read_usage(document["usage"])
-    except (VqError, ValueError):
+    except VqError:
         return None
     return document
 

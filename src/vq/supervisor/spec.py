@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass
 from typing import Any
 
 from vq.errors import BadDataError
-from vq.files.documents import MIB, read_file
+from vq.files.documents import MIB, read_json
 from vq.readings.cgroups import ENFORCEMENTS
 from vq.readings.group import PATHS_OR_NULL, GroupPaths, paths_from
 from vq.shapes import Kind, Listing, Record, constant, integer, matching, number, one_of, text
@@ -107,11 +106,11 @@ def spec_from(document: dict[str, Any]) -> Spec:
 def read_spec(path: str) -> Spec:
     """The spec at `path`, `VQ_ENFORCEMENT` before its own word; raises `FileError` or `BadDataError`."""
     try:
-        document = json.loads(read_file(path, MOST_BYTES))
+        document = read_json(path, MOST_BYTES)
         if "VQ_ENFORCEMENT" in os.environ:
             document["enforcement"] = os.environ["VQ_ENFORCEMENT"]
         return spec_from(document)
-    except (ValueError, TypeError) as error:
+    except TypeError as error:
         raise BadDataError("a JSON object").at(path) from error
     except BadDataError as error:
         raise error.at(path) from None

@@ -15,13 +15,15 @@ from supervised import wait_until
 from vq.actions.daemon import daemon_status, start_daemon, stop_daemon
 from vq.actions.waking import poke
 from vq.files.documents import FileError
+from vq.files.fifo import tell
 from vq.files.payloads import stage_folder
 from vq.files.snapshots import make_workspace, publish
 from vq.files.staging import open_staging
+from vq.hosts.local.attempts import digest_of
 from vq.jobs.events import KillRequested, Paused
 from vq.jobs.record import State
 from vq.store.connection import StoreError, open_store
-from vq.store.layout import log_paths, snapshots_folder, staging_folder
+from vq.store.layout import log_paths, snapshots_folder, staging_folder, wake_path
 
 MIB = 1 << 20
 
@@ -167,3 +169,15 @@ def test_a_request_for_a_job_that_has_ended_or_is_gone_meanwhile_is_answered_wit
     plain.until(
         lambda: plain.store.connection.execute("SELECT count(*) FROM requests").fetchone() == (0,), "all are answered"
     )
+
+
+def test_what_is_no_name_of_an_attempt_stays_and_holds_up_no_daemon(plain: Queue) -> None:
+    plain.stop()
+    foreign = [Path(plain.folder, "attempts", name) for name in ("a1.²", "a1.x", "a1." + "9" * 200)]
+    for folder in foreign:
+        folder.mkdir(parents=True)
+    (identifier,) = plain.submit(["sleep", "0.5"])
+    plain.running(identifier)
+    assert tell(wake_path(plain.folder), f"a1.{'9' * 5000}.{digest_of(plain.folder)}")
+    assert plain.end(identifier).state is State.COMPLETED
+    assert all(folder.is_dir() for folder in foreign)

@@ -235,7 +235,22 @@ def test_the_daemon_tells_why_jobs_wait_as_long_as_any_does(plain: Queue) -> Non
     plain.until(plain.daemon._parts.told.is_due, "it could say so again")  # noqa: SLF001
     plain.daemon.turn(PERIOD_SECONDS)
     assert file.read_bytes() == before
-    file.write_text("{")
-    assert told(plain.folder, now_ms()) == {}
     plain.stop()
     assert not file.exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        "[" * 100_000,
+        "[]",
+        "9" * 5000,
+        '{"at_ms": NaN, "reasons": {"a1": {"kind": "drain", "text": ""}}}',
+        '{"at_ms": 1000, "reasons": {"a1": {"kind": "array", "text": ""}}}',
+        '{"at_ms": 1000, "reasons": ["a1"]}',
+    ],
+)
+def test_what_is_there_in_place_of_what_a_daemon_tells_says_nothing(tmp_path: Path, text: str) -> None:
+    (tmp_path / "waits.json").write_text(text)
+    assert told(str(tmp_path), 1000) == {}

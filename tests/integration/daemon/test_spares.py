@@ -9,9 +9,15 @@ from pathlib import Path
 import pytest
 
 from daemons import Queue
+from supervised import wait_until
+from vq.daemon.serving import now_ms
 from vq.hosts.local.spares import MOST, Spares
+from vq.jobs.events import KillRequested
 from vq.jobs.record import State
-from vq.supervisor.folder import take_lock
+from vq.readings.cgroups import open_group
+from vq.readings.group import Limits
+from vq.store.layout import attempt_folder
+from vq.supervisor.folder import read_attempt, take_lock
 
 NAMES = ("attempt.json", "requests", "result.json", "spec.json")
 
@@ -55,6 +61,26 @@ def test_what_a_daemon_left_that_was_killed_is_removed_by_the_next(plain: Queue)
     assert plain.end(identifier).state is State.COMPLETED
     plain.stop()
     assert not spare.exists()
+
+
+def test_a_group_that_a_killed_supervisor_left_is_removed_by_the_next_daemon(queue: Queue) -> None:
+    (first, second) = queue.submit(["sleep", "600"], ["sleep", "600"])
+    groups = []
+    for identifier in (first, second):
+        queue.running(identifier)
+        attempt = read_attempt(attempt_folder(queue.folder, identifier, 1))
+        assert attempt is not None
+        if attempt.group is None:
+            pytest.skip("no groups")
+        groups.append(open_group(attempt.group))
+    queue.ask(first, KillRequested(at_ms=now_ms(), at_once=True))
+    queue.end(first)
+    wait_until(lambda: not groups[0].exists(), "its supervisor removes it")
+    groups[0].create(Limits())
+    queue.stop()
+    queue.daemon.turn(0)
+    assert [group.exists() for group in groups] == [False, True]
+    assert queue.state(second) is State.RUNNING
 
 
 def test_a_spare_folder_holds_nothing_in_place_and_no_environment(root: Path) -> None:

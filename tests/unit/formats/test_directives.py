@@ -45,6 +45,7 @@ def test_what_means_the_same_is_told_as_an_option(line: str, option: str) -> Non
     [
         "--mem=0",
         "--mem=4X",
+        "--mem=4\N{KELVIN SIGN}",
         "--mem-per-cpu=2G",
         "--time=UNLIMITED",
         "--time=soon",

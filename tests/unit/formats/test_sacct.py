@@ -211,6 +211,13 @@ def test_job_accounting_fields_end_from_elapsed(column: str) -> None:
     assert row(read, text).finished_at == MIDNIGHT + 110_000
 
 
+@pytest.mark.parametrize("cell", ["9" * 5000, "\N{ARABIC-INDIC DIGIT ONE}"])
+def test_job_accounting_fields_elapsedraw_is_in_seconds(cell: str) -> None:
+    changes = {"Elapsed": cell}
+    text = accounting(JOB | changes, STEP | changes, without=("End",)).replace("Elapsed", "ElapsedRaw")
+    assert "expected a number of seconds in column elapsedraw" in refusal(read, text)
+
+
 @pytest.mark.parametrize("column", ["Submit", "Start", "End"])
 @pytest.mark.parametrize("text", ["Unknown", "None assigned", "None", ""])
 def test_job_accounting_fields_times_that_are_not_known(column: str, text: str) -> None:
@@ -287,6 +294,7 @@ def test_job_accounting_fields_jobname_may_be_empty() -> None:
     ("changes", "why"),
     [
         ({"ReqMem": "much"}, "expected memory such as 4G, 4000Mc or 16Gn in column ReqMem"),
+        ({"ReqMem": "4\N{KELVIN SIGN}n"}, "expected memory such as 4G, 4000Mc or 16Gn in column ReqMem"),
         ({"MaxRSS": "much"}, "expected a size such as 24G, 1.5GiB or 512M in column maxrss"),
         ({"TotalCPU": "1:2:3:4"}, "expected a time such as 1-02:03:04 or 02:03.500 in column totalcpu"),
         ({"ReqMem": "999999999999999T"}, "expected figures that come to at most 9007199254740991"),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from vq.errors import UsageError
 from vq.jobs.times import (
+    LAST_MS,
     LONGEST_SECONDS,
     epoch_ms,
     limit_seconds,
@@ -137,6 +138,10 @@ def test_what_is_no_moment_is_refused(text: str) -> None:
 def test_the_next_day_begins_where_the_clocks_change() -> None:
     now = datetime(2026, 10, 24, 12, 0, tzinfo=ZoneInfo("Europe/Berlin"))
     assert moment_ms("11:00", now) == epoch_ms(datetime(2026, 10, 25, 10, 0, tzinfo=UTC))
+
+
+def test_a_moment_that_no_calendar_has_is_shown_as_the_last() -> None:
+    assert shown_moment(2**53 - 1) == shown_moment(LAST_MS) == "9999-12-30 00:00:00 UTC"
 
 
 def test_a_moment_is_shown_in_utc() -> None:

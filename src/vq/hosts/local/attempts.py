@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Mapping
 from contextlib import suppress
@@ -246,12 +247,15 @@ class Attempts:
         shutil.rmtree(folder, ignore_errors=True)
 
     def sweep(self, running: set[tuple[str, int]]) -> None:
-        """Remove the folders of all attempts but those that run, and see which attempts have processes."""
+        """Remove the folders and groups of all attempts but those that run, and see which attempts have processes."""
         self._alive = processes.values_of(MARK) if running else frozenset()
         for name in os.listdir(f"{self.state_folder}/{ATTEMPTS}"):
-            job, _, number = name.partition(".")
-            if number.isdigit() and (job, int(number)) not in running:
-                self.forget(job, int(number))
+            job, _, word = name.partition(".")
+            number = _number(word)
+            if number is not None and (job, number) not in running:
+                self.forget(job, number)
+        if self._parent is not None:
+            self._sweep_groups(self._parent, running)
 
     def close(self) -> None:
         """Keep no folder for further attempts."""
@@ -260,9 +264,18 @@ class Attempts:
     def named(self, name: str) -> tuple[str, int] | None:
         """The job and the number of an attempt of ours by its name; None for any other name."""
         words = name.split(".")
-        if len(words) != len(("job", "number", "digest")) or words[2] != self.digest or not words[1].isdigit():
+        if len(words) != len(("job", "number", "digest")) or words[2] != self.digest:
             return None
-        return words[0], int(words[1])
+        number = _number(words[1])
+        return None if number is None else (words[0], number)
+
+    def _sweep_groups(self, parent: GroupPaths, running: set[tuple[str, int]]) -> None:
+        # A supervisor that was killed behind its result leaves its group, and nothing else may tell of it any more.
+        for name in cgroups.open_group(parent).inner():
+            attempt = self.named(name)
+            if attempt is not None and attempt not in running:
+                with suppress(OSError):
+                    cgroups.open_group(parent.below(name)).remove()
 
     def _name(self, job: Job) -> str:
         return f"{job.id}.{job.life.attempt}.{self.digest}"
@@ -313,6 +326,11 @@ class Attempts:
             "oom_score_adj": oom_score_adj(life.reserved_bytes or 0, enforcement.budget_bytes),
             "notify_path": wake_path(self.state_folder),
         }
+
+
+def _number(word: str) -> int | None:
+    """The number of an attempt as names have it; None for any other word."""
+    return int(word) if re.fullmatch(r"[0-9]{1,9}", word) else None
 
 
 def _write_private(path: str, text: str) -> None:
