@@ -47,9 +47,10 @@ class Spares:
 
     def take(self, folder: str) -> bool:
         """Whether a spare one is `folder` now."""
-        if not self._free:
+        try:
+            spare = self._free.popleft()
+        except IndexError:
             return False
-        spare = self._free.popleft()
         with suppress(OSError):
             lock = take_lock(spare)
             if lock is not None:
