@@ -112,6 +112,7 @@ class Daemon:
             seen = (*parts.watch.look_at_all(now_ms), *parts.admission.stops(parts.known, now_ms))
             happened += [one for one in seen if one[0] not in told]
             parts.admission.catch_up()
+            parts.machine.settle()
             self._next_tick = time.monotonic() + (CLOSE_SECONDS if parts.admission.is_close else TICK_SECONDS)
             self._look = True
         if happened or requests:

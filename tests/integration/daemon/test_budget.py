@@ -46,4 +46,4 @@ def test_a_budget_below_what_jobs_hold_ends_none_and_holds_once_it_can(
         assert queue.end(identifier).state is State.COMPLETED
         (after,) = queue.submit(["true"], mem_mb=50)
         assert queue.end(after).state is State.COMPLETED
-        assert group_of_all(queue).limit_bytes() == 100 * MIB
+        queue.until(lambda: group_of_all(queue).limit_bytes() == 100 * MIB, "the limit of all is the budget")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from daemons import Queue, python
+from vq.hosts.local.attempts import oom_score_adj
 from vq.jobs.history_row import HistoryRow
 from vq.readings import cgroups
 from vq.store.history import import_rows
@@ -59,5 +60,5 @@ def test_the_kernel_would_pick_a_job_past_its_reservation_and_none_inside(queue:
         for size, cap, name in ((10, 100, "stays"), (300, 390, "grows"))
     )
     queue.until(lambda: adjustments(queue, outside) == {1000}, "the kernel is told")
-    assert adjustments(queue, inside) == {500}
+    assert adjustments(queue, inside) == {oom_score_adj(100 * MIB, 420 * MIB)}
     assert queue.job(outside).life.reserved_bytes == 256 * MIB

@@ -96,8 +96,6 @@ class Machine:
 
     def memory(self, uses: Mapping[str, int | None]) -> host.HostMemory:
         """A reading of the host beside jobs that hold `uses`, in bytes."""
-        if self._is_past and self._parent is not None:
-            self._is_past = not self._parent.relimit(self._limits)
         now, pressure = host_memory(), memory_pressure_percent()
         return host.HostMemory(
             total=now.total_bytes,
@@ -105,6 +103,11 @@ class Machine:
             slice=sum(use for use in uses.values() if use is not None),
             full_avg10=None if pressure is None else round(pressure * _HUNDREDTHS),
         )
+
+    def settle(self) -> None:
+        """Set the limit of all attempts to the budget, where what they held stood in its way until now."""
+        if self._is_past and self._parent is not None:
+            self._is_past = not self._parent.relimit(self._limits)
 
     def close(self) -> None:
         """Remove the parent group unless any group is in it: an empty one may be about to be joined."""
