@@ -1,8 +1,8 @@
 """Control groups, version 2: one tree, one folder a group.
 
 Swap is not given at all (`memory.swap.max` 0), no soft limit is set (`memory.high` throttles a job whose limit is
-exactly its peak), and when the limit fires the kernel ends the whole group (`memory.oom.group`), as a half-dead job
-is of no use. `memory.events.local` counts what this group's own limit did, `memory.events` what happened in it.
+exactly its peak), and when a limit fires the kernel ends the whole job of whomever it picks (`memory.oom.group` of the
+job's group, and not of the one of all jobs). `memory.events.local` counts what this group's own limit did, `memory.events` what happened in it.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class Group2(Group):
 
     def _limit_others(self, limits: Limits) -> None:
         self._set_where_there("memory.swap.max", "max" if limits.memory_bytes is None else "0")
-        self._set_where_there("memory.oom.group", "0" if limits.memory_bytes is None else "1")
+        self._set_where_there("memory.oom.group", "1" if limits.one_job else "0")
         self._set_where_there("pids.max", "max" if limits.pids_max is None else str(limits.pids_max))
         self._set_where_there("cpu.weight", str(min(_WEIGHT_A_CPU * limits.cpus, _MOST_WEIGHT)))
 

@@ -114,7 +114,8 @@ def _make_group(spec: Spec) -> Group | None:
     # A supervisor that was killed before it began leaves one that nobody was in. One in use stays, and is in the way.
     with suppress(OSError):
         group.remove()
-    group.create(Limits(memory_bytes=spec.memory_limit_bytes, pids_max=spec.pids_max, cpus=spec.cpus))
+    limits = Limits(memory_bytes=spec.memory_limit_bytes, pids_max=spec.pids_max, cpus=spec.cpus, one_job=True)
+    group.create(limits)
     return group
 
 

@@ -92,12 +92,18 @@ def _fake(folder: Path, **files: str) -> Group2:
 
 def test_version_2_sets_limits_where_it_has_them(tmp_path: Path) -> None:
     group = _fake(tmp_path, memory__max="", memory__swap__max="", memory__oom__group="", pids__max="")
-    group.limit(Limits(memory_bytes=1000, pids_max=7, cpus=500))
+    group.limit(Limits(memory_bytes=1000, pids_max=7, cpus=500, one_job=True))
     assert (tmp_path / "memory.max").read_text() == "1000"
     assert (tmp_path / "memory.swap.max").read_text() == "0"
     assert (tmp_path / "memory.oom.group").read_text() == "1"
     assert (tmp_path / "pids.max").read_text() == "7"
     assert not (tmp_path / "cpu.weight").exists()
+
+
+def test_version_2_ends_no_other_job_where_the_limit_of_all_kills_one(tmp_path: Path) -> None:
+    group = _fake(tmp_path, memory__max="", memory__oom__group="1")
+    group.limit(Limits(memory_bytes=1000))
+    assert (tmp_path / "memory.oom.group").read_text() == "0"
 
 
 @pytest.mark.parametrize(
