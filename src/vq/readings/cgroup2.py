@@ -2,7 +2,8 @@
 
 Swap is not given at all (`memory.swap.max` 0), no soft limit is set (`memory.high` throttles a job whose limit is
 exactly its peak), and when a limit fires the kernel ends the whole job of whomever it picks (`memory.oom.group` of the
-job's group, and not of the one of all jobs). `memory.events.local` counts what this group's own limit did, `memory.events` what happened in it.
+job's group, and not of the one of all jobs). `memory.events.local` counts what this group's own limit did,
+`memory.events` what happened in it.
 """
 
 from __future__ import annotations
