@@ -24,8 +24,8 @@ _LINKS_ALONE = 2
 class Limits:
     """What a group may use: memory together with swap, tasks (processes and threads), a share of CPU time.
 
-    None is without limit; `cpus` is a weight against other groups and throttles nobody. When a memory limit kills in the group
-    of `one_job`, nothing of it is left, as a half-dead job is of no use; in a group of many, the others are.
+    None is without limit; `cpus` is a weight against other groups and throttles nobody. When a memory limit kills in
+    the group of `one_job`, nothing of it is left, as a half-dead job is of no use; in a group of many, the others are.
     """
 
     memory_bytes: int | None = None
