@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from vq.errors import BadDataError
-from vq.files.documents import KIB, FileError, read_json
+from vq.files.documents import KIB, FileError, read_json, replace_private
 from vq.readings import processes
 from vq.readings.processes import Process
 from vq.shapes import Kind, Record, integer, text
@@ -86,11 +86,7 @@ def announce(folder: str, version: str, started_at_ms: int, enforcement: Enforce
         enforcement="sampled" if enforcement.parent is None else enforcement.mode,
         group=None if enforcement.parent is None else enforcement.parent.document(),
     )
-    staged = f"{folder}/.{_NOTE}"
-    descriptor = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    with open(descriptor, "w", encoding="utf-8") as file:
-        json.dump(asdict(presence), file)
-    os.rename(staged, f"{folder}/{_NOTE}")
+    replace_private(f"{folder}/{_NOTE}", json.dumps(asdict(presence)))
     return presence
 
 

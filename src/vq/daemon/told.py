@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Any
 
 from vq.errors import BadDataError
-from vq.files.documents import KIB, FileError, read_json
+from vq.files.documents import KIB, FileError, read_json, replace_private
 from vq.jobs.reasons import Reason, read_reason, reason_document
 from vq.shapes import ANY_OBJECT, Record, integer
 
@@ -47,12 +47,8 @@ class Told:
             return
         self._next, self._is_empty = time.monotonic() + PERIOD_SECONDS, not reasons
         document = {"at_ms": now_ms, "reasons": {job: reason_document(reason) for job, reason in reasons.items()}}
-        staged = f"{self._folder}/.{_NAME}"
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
         with suppress(OSError):
-            with open(os.open(staged, flags, 0o600), "w", encoding="utf-8") as file:
-                json.dump(document, file)
-            os.rename(staged, f"{self._folder}/{_NAME}")
+            replace_private(f"{self._folder}/{_NAME}", json.dumps(document))
 
     def close(self) -> None:
         """Tell nothing any more."""

@@ -27,6 +27,8 @@ OPEN_FOLDER = os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC
 
 KIB = 1024
 MIB = 1024 * KIB
+PART = ".part"
+"""The suffix of a file that is not in place yet."""
 
 _CHUNK = 256 * KIB
 _FOLDERS_OPEN = 64
@@ -53,6 +55,18 @@ def read_json(path: str, limit: int) -> Any:
         return json.loads(data)
     except (ValueError, RecursionError) as error:
         raise FileError("is no JSON, or is nested too deeply", where=path) from error
+
+
+def replace_private(path: str, text: str) -> None:
+    """Put a small file in place whole, over one before it, for its owner only; raises `OSError`.
+
+    It is not forced to disk. What is not in place yet has the suffix `PART`, and is written over.
+    """
+    staged = path + PART
+    descriptor = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    with open(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+    os.rename(staged, path)
 
 
 class Folder:

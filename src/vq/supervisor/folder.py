@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 from vq.errors import VqError
 from vq.estimates.usage import read_usage
-from vq.files.documents import MIB, read_json
+from vq.files.documents import MIB, PART, read_json
 from vq.readings.group import PATHS_OR_NULL, GroupPaths, paths_from
 from vq.shapes import ANY_OBJECT, LARGEST, Record, constant, integer, number, one_of, text
 from vq.supervisor.decisions import EndKind, LimitFired
@@ -21,8 +21,6 @@ RESULT_SCHEMA = "vq.attempt-result.v1"
 
 RESERVED_BYTES = 16 * 1024
 ATTEMPT = "attempt.json"
-PART = ".part"
-"""The suffix of a file that is not in place yet."""
 
 _ATTEMPT_SHAPE = Record(
     {

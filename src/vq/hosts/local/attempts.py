@@ -18,7 +18,7 @@ from typing import Any
 
 from vq.errors import VqError
 from vq.files.copying import Progress
-from vq.files.documents import MIB, FileError, read_file, reasons
+from vq.files.documents import MIB, FileError, read_file, reasons, replace_private
 from vq.files.staging import open_staging
 from vq.hosts.local.environment import job_environment
 from vq.hosts.local.results import Finished, finished
@@ -40,7 +40,7 @@ from vq.store.layout import (
     workspace_folder,
 )
 from vq.supervisor import recovery
-from vq.supervisor.folder import PART, has_attempt, read_attempt, read_result, take_lock
+from vq.supervisor.folder import has_attempt, read_attempt, read_result, take_lock
 from vq.supervisor.spec import MARK, MOST_OOM_SCORE, SCHEMA
 
 PIDS_MAX = 4096
@@ -160,7 +160,7 @@ class Attempts:
         if not self.is_prepared(job) and not self._spares.take(folder):
             os.mkdir(folder, 0o700)
         self._make_workspace(job, progress)
-        _write_private(f"{folder}/{SPEC}", json.dumps(self._spec(job, environment, enforcement)))
+        replace_private(f"{folder}/{SPEC}", json.dumps(self._spec(job, environment, enforcement)))
         return True
 
     def see(self, job: Job) -> Seen:
@@ -331,12 +331,3 @@ class Attempts:
 def _number(word: str) -> int | None:
     """The number of an attempt as names have it; None for any other word."""
     return int(word) if re.fullmatch(r"[0-9]{1,9}", word) else None
-
-
-def _write_private(path: str, text: str) -> None:
-    """Put a file that holds an environment in place whole, for its owner only."""
-    staged = path + PART
-    descriptor = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    with open(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
-    os.rename(staged, path)

@@ -12,8 +12,9 @@ import shutil
 from collections import deque
 from contextlib import suppress
 
+from vq.files.documents import PART
 from vq.store.layout import RESULT, SPEC
-from vq.supervisor.folder import ATTEMPT, PART, take_lock
+from vq.supervisor.folder import ATTEMPT, take_lock
 from vq.supervisor.requests import REQUESTS
 
 MOST = 32
