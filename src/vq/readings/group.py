@@ -164,8 +164,8 @@ class Group:
         """The names of the groups directly in the group."""
         found: set[str] = set()
         for path in self._distinct():
-            with suppress(FileNotFoundError), os.scandir(path) as entries:
-                found.update(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
+            with suppress(FileNotFoundError):
+                found.update(_folders_in(path))
         return frozenset(found)
 
     def freeze(self) -> None:
@@ -223,10 +223,14 @@ def _with_inner(path: str) -> Iterator[str]:
         yield path
         # Most have none: a folder is linked to by its name, by itself, and by each folder in it.
         if links != _LINKS_ALONE:
-            with os.scandir(path) as entries:
-                inner = [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
-            for folder in inner:
-                yield from _with_inner(folder)
+            for name in _folders_in(path):
+                yield from _with_inner(f"{path}/{name}")
+
+
+def _folders_in(path: str) -> list[str]:
+    """The names of the groups directly in a group's folder."""
+    with os.scandir(path) as entries:
+        return [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
 
 
 def _is_removed(folder: str) -> bool:
