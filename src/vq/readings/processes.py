@@ -16,10 +16,11 @@ from functools import cache
 from vq.readings.kernel import read_bytes, read_text, write_text
 
 KIB = 1024
+MOST_OOM_SCORE = 1000
+"""What makes a process the first to go where memory ran out, by the kernel's `oom_score_adj`."""
 
 _FORKED_NOT_EXECUTED = 0x40
 _ZOMBIE = "ZX"
-_FIRST_TO_GO = "1000"
 # Not every kernel is built with it (CONFIG_PROC_CHILDREN).
 _TELLS_CHILDREN = os.path.exists(f"/proc/self/task/{os.getpid()}/children")
 # The folder of threads is linked to by its name, by itself, and by each thread.
@@ -187,7 +188,7 @@ def _send_before_linux_5_3(process: Process, number: int) -> bool:
 def offer_to_the_kernel(pid: int) -> None:
     """Have the kernel end this process before others of the same group, should memory run out; it may be gone."""
     with suppress(OSError):
-        write_text(f"/proc/{pid}/oom_score_adj", _FIRST_TO_GO)
+        write_text(f"/proc/{pid}/oom_score_adj", str(MOST_OOM_SCORE))
 
 
 def children(pid: int) -> tuple[int, ...]:

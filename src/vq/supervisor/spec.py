@@ -10,6 +10,7 @@ from vq.errors import BadDataError
 from vq.files.documents import MIB, read_json
 from vq.readings.cgroups import ENFORCEMENTS
 from vq.readings.group import PATHS_OR_NULL, GroupPaths, paths_from
+from vq.readings.processes import MOST_OOM_SCORE
 from vq.shapes import Kind, Listing, Record, constant, integer, matching, number, one_of, text
 
 SCHEMA = "vq.attempt-spec.v1"
@@ -19,8 +20,6 @@ MOST_BYTES = 16 * MIB
 
 FEWEST_PIDS = 2
 """The process that starts the job and the job itself."""
-MOST_OOM_SCORE = 1000
-"""What makes a process the first to go where memory ran out, by the kernel's `oom_score_adj`."""
 
 
 def _texts(value: Any) -> bool:

@@ -26,6 +26,7 @@ from vq.hosts.local.spares import Spares
 from vq.jobs.record import Job
 from vq.readings import cgroups, processes
 from vq.readings.group import GroupPaths
+from vq.readings.processes import MOST_OOM_SCORE
 from vq.store.layout import (
     ATTEMPTS,
     LOGS,
@@ -41,7 +42,7 @@ from vq.store.layout import (
 )
 from vq.supervisor import recovery
 from vq.supervisor.folder import has_attempt, read_attempt, read_result, take_lock
-from vq.supervisor.spec import MARK, MOST_OOM_SCORE, SCHEMA
+from vq.supervisor.spec import MARK, SCHEMA
 
 PIDS_MAX = 4096
 
