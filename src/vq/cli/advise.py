@@ -14,9 +14,7 @@ from vq.admission.predictor import MEMORY_GRANULE
 from vq.cli.admission_options import history_of, history_option, setup_option
 from vq.cli.options import json_option
 from vq.cli.output import Output, note
-from vq.wording import human_bytes
-
-_MIB = 1 << 20
+from vq.wording import MIB, human_bytes
 
 
 @click.command(
@@ -77,7 +75,7 @@ def _row(advice: Advice, min_jobs: int) -> list[str]:
     if advice.enough is None:
         figures = ["none: it met its limit" if advice.held else f"none: under {min_jobs} runs", ""]
     else:
-        figures = [human_bytes(advice.enough), str(advice.enough // _MIB)]
+        figures = [human_bytes(advice.enough), str(advice.enough // MIB)]
     asked = "unknown" if advice.asked is None else human_bytes(advice.asked)
     peak = human_bytes(advice.peak) if advice.runs else "none"
     return [advice.key.name, advice.profile, str(advice.runs), peak, asked, *figures]

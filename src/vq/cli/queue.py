@@ -24,11 +24,10 @@ from vq.jobs.times import shown_seconds
 from vq.store import jobs as stored
 from vq.store.jobs import Selection
 from vq.store.settings import is_draining
-from vq.wording import human_bytes
+from vq.wording import MIB, human_bytes
 
 _HEADINGS = ("ID", "STATE", "NAME", "CPUS", "MEMORY", "TIME", "NOTE")
 _RIGHT = frozenset((3, 4, 5))
-_MIB = 2**20
 _MS = 1000
 _LOOK_SECONDS = 1.0
 _HOME_AND_CLEAR = "\033[H\033[J"
@@ -156,7 +155,7 @@ def _row(record: dict[str, Any], waits: Waits, now_ms: int) -> tuple[str, ...]:
         record["state"],
         record["name"],
         str(record["cpus"]),
-        human_bytes(record["mem_mb"] * _MIB),
+        human_bytes(record["mem_mb"] * MIB),
         _time(record, now_ms),
         note_of(record, waits),
     )

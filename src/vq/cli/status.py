@@ -21,11 +21,10 @@ from vq.jobs.reasons import read_reason
 from vq.jobs.record import ACTIVE, State
 from vq.jobs.times import MINUTE_SECONDS, shown_seconds
 from vq.store import jobs as stored
-from vq.wording import human_bytes, human_cpus, human_seconds
+from vq.wording import MIB, human_bytes, human_cpus, human_seconds
 
 Entry = tuple[str, str]
 
-_MIB = 2**20
 _MS = 1000
 _WHOLE = frozenset(("command", "folder", "workspace", "estimate", "next", "stdout", "stderr", "env"))
 """What is to be copied, or found by a program, and so stays in one line."""
@@ -180,7 +179,7 @@ def estimate_line(receipt: dict[str, Any], calibration: dict[str, Any] | None) -
 
 def _mib(size: int | None) -> str:
     """A size in whole MiB, rounded up as a limit is."""
-    return "unknown" if size is None else f"{-(-size // _MIB)} MiB"
+    return "unknown" if size is None else f"{-(-size // MIB)} MiB"
 
 
 def _times(record: dict[str, Any]) -> Iterator[Entry]:
