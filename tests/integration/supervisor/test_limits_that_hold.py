@@ -200,6 +200,13 @@ except BlockingIOError:
     assert one.log.read_text().strip() == "9"
 
 
+def test_version_2_leaves_nothing_of_a_job_of_which_it_kills_a_process(attempt: Make) -> None:
+    parent_group("cgroup2")
+    one = attempt("cgroup2", python(f"{CHILD_GROWS}\nprint('goes on', flush=True)"), memory_limit_bytes=100 * MIB)
+    assert one.run()["end"] == "out_of_memory"
+    assert one.log.read_text() == ""
+
+
 def test_the_limit_of_all_kills_whoever_is_furthest_past_its_reservation(cgroup_mode: str, attempt: Make) -> None:
     budget = 400 * MIB
     inside, past = (
