@@ -142,7 +142,8 @@ def looking(runs: int) -> None:
             now=now,
             rules=Rules(policy=Policy.MEASURED, memory=budget, barrier_after_ms=600_000),
             waiting=tuple(Waiting(**job, eligible_at=now) for job in jobs[:pending]),
-            running=tuple(Running(**job, use=1 << 20) for job in jobs[pending:]),
+            running=tuple(Running(**job) for job in jobs[pending:]),
+            uses={job["id"]: 1 << 20 for job in jobs[pending:]},
         )
         print(f"plan a look, {what}: {fastest(runs, partial(plan, look, predictor)) * 1e3:.1f} ms")
         print(f"explain all that waits, {what}: {fastest(runs, partial(explain, look, predictor)) * 1e3:.1f} ms")

@@ -69,6 +69,7 @@ class _Playing:
         self.looks = Looks()
         self.waiting: dict[str, Waiting] = {}
         self.running: dict[str, Running] = {}
+        self.used: dict[str, int | None] = {}
         self.ends: dict[str, int] = {}
         self.reserved: dict[str, int] = {}
         self.remembered = Remembered()
@@ -118,12 +119,13 @@ class _Playing:
     def look(self, now: int) -> Look:
         host = None
         if self.reading is not None:
-            host = (self.reading(now, sum(job.use or 0 for job in self.running.values())), self.remembered)
+            host = (self.reading(now, sum(self.used[id_] or 0 for id_ in self.running)), self.remembered)
         return Look(
             now=now,
             rules=self.setup.rules(self.policy),
             waiting=tuple(self.waiting.values()),
             running=tuple(self.running.values()),
+            uses=self.used,
             host=host,
         )
 
@@ -138,6 +140,6 @@ class _Playing:
                 profile=job.profile,
                 memory_cap=job.memory_cap,
                 cpu_cap=job.cpu_cap,
-                use=min(self.uses(row), job.memory_cap),
             )
+            self.used[id_] = min(self.uses(row), job.memory_cap)
             self.ends[id_] = now + (row.finished_at or 0) - (row.started_at or 0)

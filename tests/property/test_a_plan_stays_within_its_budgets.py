@@ -59,11 +59,12 @@ def looks(draw: st.DrawFn) -> Look:
         for job in draw(jobs("w", 12))
     ]
     uses = st.sampled_from([None, 0, 50 * MIB, GIB])
-    running = [Running(**job, use=draw(uses)) for job in draw(jobs("r", 6))]  # type: ignore[arg-type]
+    running = [Running(**job) for job in draw(jobs("r", 6))]  # type: ignore[arg-type]
+    used = {job.id: draw(uses) for job in running}
     memory = HostMemory(
         total=16 * GIB,
         available=draw(st.sampled_from([0, 3 * GIB, 6 * GIB, 15 * GIB])),
-        slice=sum(job.use or 0 for job in running),
+        slice=sum(use or 0 for use in used.values()),
         full_avg10=draw(st.sampled_from([None, 100, 500])),
     )
     remembered = Remembered(short=draw(st.booleans()), stalled=draw(st.booleans()))
@@ -72,6 +73,7 @@ def looks(draw: st.DrawFn) -> Look:
         rules=draw(rules()),
         waiting=tuple(waiting),
         running=tuple(running),
+        uses=used,
         host=draw(st.sampled_from([None, (memory, remembered)])),
     )
 
@@ -95,7 +97,7 @@ def test_what_starts_fits_every_budget(look: Look, rows: list[Run]) -> None:
         return
     by_caps = look.rules.policy is Policy.CAPS
     charged = sum(
-        max(reservation.memory.memory, 0 if by_caps or id_ not in running else running[id_].use or 0)
+        max(reservation.memory.memory, 0 if by_caps else look.uses.get(id_) or 0)
         for id_, reservation in decided.reservations.items()
     )
     assert look.rules.memory is None or charged <= look.rules.memory

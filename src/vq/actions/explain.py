@@ -64,7 +64,8 @@ def explain(place: Place, identifier: str, config: Config, now_ms: int) -> Expla
         now=now_ms,
         rules=rules_of(config),
         waiting=tuple(waiting_job(other, _as_kept(kept[other.id])) for other in pending if _in_look(kept[other.id])),
-        running=tuple(running_job(other, uses) for other in running),
+        running=tuple(running_job(other) for other in running),
+        uses=uses,
         host=(host_beside(uses), Remembered()),
     )
     predictor = Remembering(config, place.store, now_ms)
@@ -85,7 +86,8 @@ def reservations(place: Place, running: Sequence[Job], config: Config, now_ms: i
         now=now_ms,
         rules=rules_of(config),
         waiting=(),
-        running=tuple(running_job(job, uses) for job in running),
+        running=tuple(running_job(job) for job in running),
+        uses=uses,
     )
     return dict(plan.plan(look, Remembering(config, place.store, now_ms)).reservations)
 

@@ -158,14 +158,13 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Running:
-    """A job that runs: its limits, and the bytes that it uses; None without a fresh sample, and it reserves its cap."""
+    """A job that runs, and its limits."""
 
     id: str
     key: Key
     profile: str
     memory_cap: int
     cpu_cap: int
-    use: int | None
     whole: bool = False
 
 
@@ -173,14 +172,16 @@ class Running:
 class Look:
     """The queue at one moment.
 
-    `waiting` in the order in which jobs are to start, `running` in the order in which they did; `host` is a reading and
-    what the last plan remembers, None where the host is not read.
+    `waiting` in the order in which jobs are to start, `running` in the order in which they did; `uses` are the bytes
+    that running jobs use, by their ids: None, or nothing, without a fresh sample, and the job reserves its cap. `host`
+    is a reading and what the last plan remembers, None where the host is not read.
     """
 
     now: int
     rules: Rules
     waiting: tuple[Waiting, ...]
     running: tuple[Running, ...]
+    uses: Mapping[str, int | None]
     host: tuple[HostMemory, Remembered] | None = None
 
 
@@ -276,7 +277,7 @@ def _sweep(look: Look, predictor: Predictor) -> _Swept:
     ran: list[Job] = []
     for place, job in enumerate(look.running):
         kind = board.kind(job.key, job.profile, job.memory_cap, job.cpu_cap, whole=job.whole)
-        ran.append(Job(place, kind, look.now, job.use))
+        ran.append(Job(place, kind, look.now, look.uses.get(job.id)))
         board.run(ran[-1])
     host = None
     if look.host is not None:

@@ -13,7 +13,7 @@ from vq.admission.rules import CpuAdmission, Policy, Rules
 from vq.config.values import Config
 from vq.daemon.experience import Experience
 from vq.daemon.guard import ALERT_PERCENT, Idleness, fills, is_close, least_reserved, outgrown, past
-from vq.daemon.known import Due, JobKind, Known, is_whole, key_of, kind_of, reason_of, running_job
+from vq.daemon.known import Due, JobKind, Known, is_whole, key_of, kind_of, reason_of
 from vq.hosts.local.attempts import Attempts
 from vq.hosts.local.machine import Machine
 from vq.jobs.events import Ended, Started, Stopping
@@ -86,7 +86,8 @@ class Admission:
             now=now_ms,
             rules=self._rules,
             waiting=due.waiting,
-            running=tuple(running_job(job, readings.uses) for job in known.running.values()),
+            running=tuple(known.in_look.values()),
+            uses=readings.uses,
             host=(readings.memory, self._remembered),
         )
         decided, explained = plan_and_explain(look, self._experience.predictor, first=explain)
@@ -167,10 +168,9 @@ class Admission:
         if self._rules.policy is not Policy.MEASURED or not jobs:
             return {}
         keys = {key_of(job) for job in jobs}
-        copies = [job for job in known.running.values() if key_of(job) in keys]
+        copies = tuple(job for job in known.in_look.values() if job.key in keys)
         sampled = dict.fromkeys((job.id for job in copies), 0)
-        running = tuple(running_job(job, sampled) for job in copies)
-        look = Look(now=now_ms, rules=self._rules, waiting=(), running=running)
+        look = Look(now=now_ms, rules=self._rules, waiting=(), running=copies, uses=sampled)
         predicted = plan(look, self._experience.predictor).reservations
         return {job.id: predicted[job.id].memory for job in jobs if not is_whole(job)}
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from heapq import merge, nsmallest
 from itertools import islice
@@ -21,7 +21,7 @@ from vq.jobs.reasons import Kind, Reason
 from vq.jobs.record import Job, Reserve, State
 from vq.jobs.waiting import backs_off
 
-MOST_OF_A_KIND = 16
+MOST_OF_A_KIND = 8
 """So many jobs that nothing tells apart stand in one look: the first of them that does not fit speaks for the rest."""
 
 Place = tuple[int, int, int]
@@ -33,13 +33,13 @@ JobKind = tuple[Key, str, int, int, bool]
 class Due:
     """Jobs that may start, in order, as admission sees them; and when the next one may (ms, None: open).
 
-    `is_cut` says that more of a kind wait than stand here; `full_arrays` says of each array that lets no more of it run
+    `cut` are the kinds of which more wait than stand here; `full_arrays` says of each array that lets no more of it run
     that it is so.
     """
 
     waiting: tuple[plan.Waiting, ...]
     next_at_ms: int | None
-    is_cut: bool
+    cut: frozenset[JobKind]
     full_arrays: Mapping[str, Reason] = field(default_factory=dict)
 
 
@@ -60,11 +60,16 @@ class _Line(NamedTuple):
 
 
 class Known:
-    """Every job that has not ended; `at_once` says how many of an array may run, by its group."""
+    """Every job that has not ended.
+
+    `running` are those that run, in the order in which they started, and `in_look` the same as admission sees them;
+    `at_once` says how many of an array may run, by its group.
+    """
 
     def __init__(self) -> None:
         self.jobs: dict[str, Job] = {}
         self.running: dict[str, Job] = {}
+        self.in_look: dict[str, plan.Running] = {}
         self.at_once: dict[str, int | None] = {}
         # Only jobs that are open to a start: not held, their dependencies met.
         self._lines: dict[_Line, list[Place]] = {}
@@ -78,8 +83,10 @@ class Known:
         if job.state is State.RUNNING:
             # Assigned in place, a job keeps its rank among those that run: the order in which they started.
             self.running[job.id] = job
+            self.in_look[job.id] = running_job(job)
         else:
             self.running.pop(job.id, None)
+            self.in_look.pop(job.id, None)
         if job.state.ended:
             return
         self.jobs[job.id] = job
@@ -94,7 +101,7 @@ class Known:
         waiting: list[plan.Waiting] = []
         foremost: list[Place] = []
         next_at_ms: int | None = None
-        is_cut = False
+        cut: set[JobKind] = set()
         for line, places in self._lines.items():
             at_ms = line.open_at_ms(now_ms)
             if at_ms > now_ms:
@@ -107,13 +114,18 @@ class Known:
         for place in foremost:
             line, job = self._waiting[place]
             if kinds[line.kind] >= MOST_OF_A_KIND:
-                is_cut = True
+                cut.add(line.kind)
             elif self._admits(line.group, running):
                 kinds[line.kind] += 1
                 waiting.append(job)
             elif line.group is not None:
                 full[line.group] = array_is_full(line.group, self.at_once[line.group] or 0)
-        return Due(waiting=tuple(waiting), next_at_ms=next_at_ms, is_cut=is_cut, full_arrays=full)
+        return Due(waiting=tuple(waiting), next_at_ms=next_at_ms, cut=frozenset(cut), full_arrays=full)
+
+    def runs_out(self, due: Due, starting: Iterable[str]) -> bool:
+        """Whether all of a kind that stand in a look start, by their ids, so that more of it might."""
+        kinds = Counter(self._waiting[place_of(self.jobs[job])][0].kind for job in starting) if due.cut else {}
+        return any(kinds.get(kind) == MOST_OF_A_KIND for kind in due.cut)
 
     def reasons(self, due: Due, explained: Mapping[JobKind, Reason], most: int) -> dict[str, Reason]:
         """Why the first `most` waiting jobs wait that are open to a start, where a look has said it of their kind."""
@@ -184,8 +196,8 @@ def waiting_job(job: Job, kept: plan.Kept | None = None) -> plan.Waiting:
     )
 
 
-def running_job(job: Job, uses: Mapping[str, int | None]) -> plan.Running:
-    """A running job as admission sees it, with what it uses by its id, where that is known."""
+def running_job(job: Job) -> plan.Running:
+    """A running job as admission sees it."""
     return plan.Running(
         id=job.id,
         key=key_of(job),
@@ -193,7 +205,6 @@ def running_job(job: Job, uses: Mapping[str, int | None]) -> plan.Running:
         memory_cap=job.work.cap_bytes,
         cpu_cap=job.work.cap_millicores,
         whole=is_whole(job),
-        use=uses.get(job.id),
     )
 
 

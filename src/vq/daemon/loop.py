@@ -197,7 +197,7 @@ class Daemon:
             starts = parts.admission.starts(parts.known, due, now_ms, parts.boot_id, explain=explain)
             if explain:
                 parts.told.tell(parts.known.reasons(due, parts.admission.explained, MOST_TOLD), now_ms)
-        self._look = due.is_cut and bool(starts)
+        self._look = parts.known.runs_out(due, (identifier for identifier, _ in starts))
         return starts
 
     def _put(self, job: Job) -> None:

@@ -128,6 +128,9 @@ def read_attempt(folder: str) -> Attempt | None:
 
 def read_result(path: str) -> dict[str, Any] | None:
     """The result document at `path`, its receipt one that can be read; None as long as there is none."""
+    # A daemon asks this of every running job once a second, and an answer is cheaper than an error.
+    if not os.path.lexists(path):
+        return None
     try:
         document: dict[str, Any] = read_json(path, MIB)
         _RESULT_SHAPE.check(document)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -43,17 +43,23 @@ def waiting(id_: str, **changes: Any) -> Waiting:
     return replace(job, **changes)
 
 
-def running(id_: str, **changes: Any) -> Running:
-    job = Running(id=id_, key=Key("o/r", None, id_), profile="small", memory_cap=GIB, cpu_cap=1000, use=0)
-    return replace(job, **changes)
+class Ran(NamedTuple):
+    job: Running
+    use: int | None
 
 
-def look(rules: Rules, *jobs: Waiting | Running, host: tuple[HostMemory, Remembered] | None = None) -> Look:
+def running(id_: str, *, use: int | None = 0, **changes: Any) -> Ran:
+    job = Running(id=id_, key=Key("o/r", None, id_), profile="small", memory_cap=GIB, cpu_cap=1000)
+    return Ran(replace(job, **changes), use)
+
+
+def look(rules: Rules, *jobs: Waiting | Ran, host: tuple[HostMemory, Remembered] | None = None) -> Look:
     return Look(
         now=NOW,
         rules=rules,
         waiting=tuple(job for job in jobs if isinstance(job, Waiting)),
-        running=tuple(job for job in jobs if isinstance(job, Running)),
+        running=tuple(one.job for one in jobs if isinstance(one, Ran)),
+        uses={one.job.id: one.use for one in jobs if isinstance(one, Ran)},
         host=host,
     )
 
@@ -144,7 +150,7 @@ def test_no_job_needs_more_than_the_whole_cpu_budget() -> None:
 
 
 LARGE_PEERS = [run(name="p", memory_peak=GIB)] * 8
-COPY = {"key": KEY, "memory_cap": 2 * GIB}
+COPY: dict[str, Any] = {"key": KEY, "memory_cap": 2 * GIB}
 TWO_RUNS = [*LARGE_PEERS, run(), run()]
 
 
@@ -316,7 +322,7 @@ def test_a_prediction_at_the_cap_says_so() -> None:
 
 def test_a_job_that_is_to_have_its_whole_limit_reserves_it_whatever_is_predicted() -> None:
     rows = [run(memory_peak=100 * MIB) for _ in range(3)]
-    alike = {"key": KEY, "memory_cap": 3 * GIB}
+    alike: dict[str, Any] = {"key": KEY, "memory_cap": 3 * GIB}
     seen = look(MEASURED, running("r", **alike, whole=True), waiting("w", **alike, whole=True), waiting("x", **alike))
     decided = decide(seen, *rows)
     assert decided.starts == ("x",)

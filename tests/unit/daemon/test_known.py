@@ -67,8 +67,13 @@ def test_only_the_first_of_many_equal_jobs_stand_in_a_look() -> None:
     other = job("d1000", mem_mb=7)
     whole = job("d1001", reserve=Reserve.CAP)
     assert due(known(*many, other, whole)) == [*(one.id for one in many[:MOST_OF_A_KIND]), "d1000", "d1001"]
-    assert known(*many[: MOST_OF_A_KIND + 1]).due(NOW).is_cut
-    assert not known(*many[:MOST_OF_A_KIND], other).due(NOW).is_cut
+    made = known(*many[: MOST_OF_A_KIND + 1], other)
+    look = made.due(NOW)
+    assert look.cut == {kind_of(waiting_job(many[0]))}
+    assert not known(*many[:MOST_OF_A_KIND], other).due(NOW).cut
+    stand = [one.id for one in many[:MOST_OF_A_KIND]]
+    assert made.runs_out(look, ["d1000", *stand])
+    assert not made.runs_out(look, [*stand[1:], "d1000"])
 
 
 def test_an_ended_job_is_forgotten_and_a_changed_one_takes_its_new_place() -> None:
@@ -125,7 +130,7 @@ def test_a_look_is_what_a_walk_through_all_that_wait_finds(
         made.put(advance(one, KillRequested(at_ms=NOW))[0])
     kinds: Counter[int] = Counter()
     members: Counter[str] = Counter()
-    expected, times, is_cut = [], [], False
+    expected, times, cut = [], [], set()
     for one in sorted(jobs[gone:], key=lambda one: -one.work.priority):
         group, at_ms = None if one.work.array is None else one.work.array.group, one.work.not_before_ms or 0
         if one.life.held:
@@ -133,11 +138,12 @@ def test_a_look_is_what_a_walk_through_all_that_wait_finds(
         if at_ms > NOW:
             times.append(at_ms)
         elif kinds[one.work.mem_mb] == MOST_OF_A_KIND:
-            is_cut = True
+            cut.add(kind_of(waiting_job(one)))
         elif group is None or (most := made.at_once[group]) is None or members[group] < most:
             members[group or ""] += 1
             kinds[one.work.mem_mb] += 1
             expected.append(one.id)
     found = made.due(NOW)
     assert [one.id for one in found.waiting] == expected
-    assert (found.next_at_ms, found.is_cut) == (min(times, default=None), is_cut)
+    assert found.next_at_ms == min(times, default=None)
+    assert set(found.cut) == cut
