@@ -31,6 +31,7 @@ class Group1(Group):
     source = "cgroup-v1"
     # Through `cgroup.procs` the kernel first waits until no thread of the whole machine forks: 5 ms, for each folder.
     join_file = "tasks"
+    joined_by_thread = True
 
     def __init__(self, paths: GroupPaths) -> None:
         super().__init__(paths)

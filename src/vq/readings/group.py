@@ -85,6 +85,8 @@ class Group:
     """The name of this measurement in a receipt: `cgroup-v1` or `cgroup-v2`."""
     join_file: str
     """The file that a process of one thread writes `0` to, to join."""
+    joined_by_thread = False
+    """Whether a thread that writes to it joins alone, without the other threads of its process."""
 
     def __init__(self, paths: GroupPaths) -> None:
         self.paths = paths

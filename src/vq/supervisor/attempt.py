@@ -13,11 +13,12 @@ from vq.readings.group import Group, Limits
 from vq.supervisor import job
 from vq.supervisor.decisions import end_of
 from vq.supervisor.folder import Attempt, ResultFile, has_attempt, take_lock, write_attempt
-from vq.supervisor.launch import Launch, Refused, Started, launch
+from vq.supervisor.launch import launch
 from vq.supervisor.libc import become_subreaper
 from vq.supervisor.outcome import Outcome, result_document
 from vq.supervisor.requests import open_requests
 from vq.supervisor.spec import MARK, Spec, read_spec
+from vq.supervisor.start import Launch, Refused, Started
 from vq.supervisor.supervision import Start, Supervision
 from vq.supervisor.waking import Waking
 
@@ -75,7 +76,7 @@ def _run(folder: str, spec: Spec, group: Group | None) -> Outcome:
         supervision.listen()
         join = () if group is None else group.join_files()
         start = Start(monotonic_seconds=time.monotonic(), at_ms=time.time_ns() // 1_000_000)
-        begun = launch(_launch(spec, join))
+        begun = launch(_launch(spec, join, joined_by_thread=group is not None and group.joined_by_thread))
         for descriptor in join:
             os.close(descriptor)
         if isinstance(begun, Started):
@@ -88,7 +89,7 @@ def _run(folder: str, spec: Spec, group: Group | None) -> Outcome:
         waking.close()
 
 
-def _launch(spec: Spec, join: tuple[int, ...]) -> Launch:
+def _launch(spec: Spec, join: tuple[int, ...], *, joined_by_thread: bool) -> Launch:
     return Launch(
         command=spec.command,
         cwd=spec.cwd,
@@ -98,6 +99,7 @@ def _launch(spec: Spec, join: tuple[int, ...]) -> Launch:
         umask=spec.umask,
         oom_score_adj=spec.oom_score_adj,
         join=join,
+        joined_by_thread=joined_by_thread,
     )
 
 

@@ -1,10 +1,10 @@
 """Start a job from something tiny.
 
 The high-water mark of a process (`ru_maxrss`) never falls below what the process that forked it held, so a job that
-this interpreter forked would read some 9 MB whatever it did. Hence two steps: the forked child prepares itself (own
-session, files, groups) and becomes `setsid --fork` of util-linux, which holds less than a megabyte, forks the job and
-ends; the job, an orphan, comes to us, as we are its subreaper. Where there is no such program the child becomes the
-job itself, and the floor stays.
+this interpreter forked would read some 9 MB whatever it did. Hence two steps: our child, with the job's session,
+files and groups, is `setsid --fork` of util-linux, which holds less than a megabyte, forks the job and ends; the job,
+an orphan, comes to us, as we are its subreaper. Where there is no such program the child becomes the job itself, and
+the floor stays.
 
 Whether the program could be run at all is asked of the zombie: a process that never executed anything says so.
 """
@@ -14,50 +14,17 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple
 
 from vq.readings import processes
-from vq.readings.kernel import read_number, write_text
+from vq.readings.kernel import read_number
 from vq.readings.processes import Process, Stat
+from vq.supervisor.forking import fork
+from vq.supervisor.spawning import spawn
+from vq.supervisor.start import NOT_FOUND, NOT_RUNNABLE, Inherited, Launch, Logs, Refused, Started
 
 _LAUNCHERS = ("/usr/bin/setsid", "/bin/setsid")
 _USUAL_PATH = "/usr/local/bin:/usr/bin:/bin"
-_PIECE = 4096
-
-NOT_FOUND = 127
-NOT_RUNNABLE = 126
-_NOT_PREPARED = 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Launch:
-    """What to start: the command, where, with which environment and logs, in which groups (`join` descriptors)."""
-
-    command: Sequence[str]
-    cwd: str
-    environment: Mapping[str, str]
-    stdout_path: str
-    stderr_path: str
-    umask: int | None
-    oom_score_adj: int
-    join: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Started:
-    """The command runs, or has run: a child of ours now."""
-
-    process: Process
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refused:
-    """Nothing runs. `exit_code` is 126 or 127 when the program is at fault, None when something else is."""
-
-    text: str
-    exit_code: int | None = None
 
 
 def find_program(name: str, environment: Mapping[str, str], cwd: str) -> Refused | None:
@@ -88,48 +55,32 @@ def launch(plan: Launch) -> Started | Refused:
         logs = _open_logs(plan)
     except OSError as error:
         return Refused(text=f"cannot open the job's logs: {error}")
-    launcher, inherited = _tiny_launcher(), _inherited()
-    reading, writing = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        _become_job(plan, logs, launcher, inherited, writing)
-    for descriptor in {*logs, writing}:
-        os.close(descriptor)
-    text = _read_to_end(reading).decode(errors="replace")
-    if text:
-        _, status = os.waitpid(pid, 0)
-        code = status >> 8
-        return Refused(text=text, exit_code=None if code == _NOT_PREPARED else code)
+    launcher = _tiny_launcher()
+    try:
+        if launcher is not None and (plan.joined_by_thread or not plan.join):
+            child = spawn(plan, logs, launcher, _inherited())
+        else:
+            child = fork(plan, logs, launcher, _inherited())
+    finally:
+        for descriptor in logs:
+            os.close(descriptor)
+    if isinstance(child, Refused):
+        return child
     if launcher is None:
-        stat = processes.read_stat(pid)
-        return Started(process=Process(pid=pid, start_ticks=stat.start_ticks if stat else 0))
-    _, status = os.waitpid(pid, 0)
-    return _adopted(pid, status)
-
-
-class _Inherited(NamedTuple):
-    """What a program that we start has of us, and a job shall not: the signals we ignore, and our score."""
-
-    ignored: tuple[int, ...]
-    oom_score: int
+        stat = processes.read_stat(child)
+        return Started(process=Process(pid=child, start_ticks=stat.start_ticks if stat else 0))
+    _, status = os.waitpid(child, 0)
+    return _adopted(child, status)
 
 
 @cache
-def _inherited() -> _Inherited:
+def _inherited() -> Inherited:
     # Once for all jobs, and not in the forked child: whatever it touches is a page to copy.
     ignored = [number for number in signal.valid_signals() if signal.getsignal(number) is signal.SIG_IGN]
-    return _Inherited(tuple(ignored), read_number("/proc/self/oom_score_adj") or 0)
+    return Inherited(ignored=tuple(ignored), oom_score_adj=read_number("/proc/self/oom_score_adj") or 0)
 
 
-def _read_to_end(descriptor: int) -> bytes:
-    data = b""
-    while piece := os.read(descriptor, _PIECE):
-        data += piece
-    os.close(descriptor)
-    return data
-
-
-def _open_logs(plan: Launch) -> tuple[int, int, int]:
+def _open_logs(plan: Launch) -> Logs:
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOCTTY
     opened = [os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)]
     try:
@@ -148,50 +99,6 @@ def _tiny_launcher() -> str | None:
         if os.access(path, os.X_OK) and os.path.basename(os.path.realpath(path)) == "setsid":
             return path
     return None
-
-
-def _become_job(
-    plan: Launch, logs: tuple[int, int, int], launcher: str | None, inherited: _Inherited, trouble: int
-) -> None:
-    """Never returns. Runs in the forked child; whatever goes wrong is written to `trouble`."""
-    code = _NOT_PREPARED
-    step = "cannot prepare the job"
-    try:
-        _prepare(logs, plan.umask, inherited.ignored)
-        step = f"cannot enter the folder {plan.cwd}"
-        os.chdir(plan.cwd)
-        step = "cannot raise oom_score_adj"
-        write_text("/proc/self/oom_score_adj", str(max(plan.oom_score_adj, inherited.oom_score)))
-        # Last, so that little of this interpreter is charged to the job.
-        step = "cannot join the control group"
-        for descriptor in plan.join:
-            os.write(descriptor, b"0")
-        step, code = f"{plan.command[0]}: cannot be run", NOT_RUNNABLE
-        if launcher is None:
-            os.execvpe(plan.command[0], list(plan.command), plan.environment)  # noqa: S606 - no shell is the point
-        os.execve(launcher, [launcher, "--fork", "--", *plan.command], plan.environment)  # noqa: S606 - the same
-    except FileNotFoundError as error:
-        code = NOT_FOUND if code == NOT_RUNNABLE else code
-        _say(trouble, step, error)
-    except OSError as error:
-        _say(trouble, step, error)
-    finally:
-        os._exit(code)
-
-
-def _prepare(logs: tuple[int, int, int], umask: int | None, ignored: tuple[int, ...]) -> None:
-    os.setsid()
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    for number in ignored:
-        signal.signal(number, signal.SIG_DFL)
-    for target, descriptor in enumerate(logs):
-        os.dup2(descriptor, target)
-    if umask is not None:
-        os.umask(umask)
-
-
-def _say(trouble: int, step: str, error: OSError) -> None:
-    os.write(trouble, f"{step}: {os.strerror(error.errno or 0).lower()}".encode())
 
 
 def _adopted(launcher_pid: int, status: int) -> Started | Refused:

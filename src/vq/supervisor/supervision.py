@@ -18,11 +18,11 @@ from vq.readings.group import Counters, Group
 from vq.readings.processes import Process
 from vq.supervisor import job
 from vq.supervisor.decisions import Cause, Timer, end_of, exit_code_of, process_count
-from vq.supervisor.launch import NOT_FOUND, NOT_RUNNABLE, Refused
 from vq.supervisor.outcome import Measured, Outcome
 from vq.supervisor.requests import OUTGREW, Request, hear
 from vq.supervisor.sampling import Sampler
 from vq.supervisor.spec import Spec
+from vq.supervisor.start import NOT_FOUND, NOT_RUNNABLE, Refused
 from vq.supervisor.waking import Waking
 
 _LOOK_AGAIN_SECONDS = 0.05

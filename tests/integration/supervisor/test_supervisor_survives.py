@@ -166,22 +166,31 @@ def test_the_floor_of_a_measurement_is_not_the_supervisor(mode: str, attempt: Ma
     assert usage["process_count"] == 1
 
 
-WITHOUT_LAUNCHER = """
+CHANGED = """
 import sys
 sys.path.insert(0, sys.argv[1])
+from vq.readings.cgroup1 import Group1
 from vq.supervisor import launch
-launch._LAUNCHERS = ()
+exec(sys.argv[2])
 from vq.supervisor.__main__ import main
-sys.exit(main(sys.argv[2:]))
+sys.exit(main(sys.argv[3:]))
 """
+WITHOUT_LAUNCHER = "launch._LAUNCHERS = ()"
+BY_FORK = "Group1.joined_by_thread = False"
 
 
 @pytest.mark.parametrize(
-    ("program", "end", "code"),
-    [("/bin/true", "ended", 0), ("./lost", "cannot_run", 127), ("./text", "cannot_run", 126)],
+    ("change", "program", "end", "code"),
+    [
+        (WITHOUT_LAUNCHER, "/bin/true", "ended", 0),
+        (WITHOUT_LAUNCHER, "./lost", "cannot_run", 127),
+        (WITHOUT_LAUNCHER, "./text", "cannot_run", 126),
+        (BY_FORK, "/bin/true", "ended", 0),
+        (BY_FORK, "./lost", "cannot_run", 127),
+    ],
 )
-def test_without_the_tiny_program_the_supervisor_starts_the_job_itself(
-    mode: str, attempt: Make, program: str, end: str, code: int
+def test_a_supervisor_forks_where_it_cannot_spawn_and_starts_the_job_itself_without_the_tiny_program(
+    mode: str, attempt: Make, change: str, program: str, end: str, code: int
 ) -> None:
     one = attempt(mode, [program])
     for name, text in (("lost", "#!/no/such/interpreter\n"), ("text", "no program")):
@@ -189,14 +198,19 @@ def test_without_the_tiny_program_the_supervisor_starts_the_job_itself(
         (one.folder / name).chmod(0o755)
     one.write_spec()
     root = os.path.dirname(next(iter(vq.__path__)))
-    one.process = subprocess.Popen(python(WITHOUT_LAUNCHER, root, one.spec_path))
+    one.process = subprocess.Popen(python(CHANGED, root, change, one.spec_path))
     result = one.end()
     assert (result["end"], result["exit_code"]) == (end, code)
     assert result["usage"]["process_count"] == (1 if end == "ended" else None)
 
 
-def test_an_argument_list_too_long_for_the_system_is_the_commands_fault(mode: str, attempt: Make) -> None:
-    result = attempt(mode, ["true", "x" * 200_000]).run()
+@pytest.mark.parametrize("change", ["", BY_FORK])
+def test_an_argument_list_too_long_for_the_system_is_the_commands_fault(mode: str, attempt: Make, change: str) -> None:
+    one = attempt(mode, ["true", "x" * 200_000])
+    one.write_spec()
+    root = os.path.dirname(next(iter(vq.__path__)))
+    one.process = subprocess.Popen(python(CHANGED, root, change, one.spec_path))
+    result = one.end()
     assert (result["end"], result["exit_code"]) == ("cannot_run", 126)
     assert result["text"] == "true: cannot be run: argument list too long"
 
