@@ -13,7 +13,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum
-from typing import Self
+from typing import Any, Self
 
 from vq.errors import VqError
 from vq.files.documents import reasons
@@ -115,6 +115,12 @@ class Store:
             finally:
                 self.connection.execute("PRAGMA query_only = OFF")
                 self.connection.execute("ROLLBACK")
+
+    def first(self, query: str, *values: object) -> tuple[Any, ...] | None:
+        """The first row of one query, which sees one state of the store without a transaction; None without a row."""
+        with _explained(self.path):
+            row: tuple[Any, ...] | None = self.connection.execute(query, values).fetchone()
+            return row
 
     def changed_by_others(self) -> int:
         """A number that is another one after any other connection has committed; costs no look at the data."""

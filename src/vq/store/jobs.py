@@ -66,13 +66,13 @@ def full_record(store: Store, identifier: str) -> dict[str, Any]:
 
 def environment(store: Store, identifier: str) -> dict[str, str] | None:
     """The environment that was captured for a job; None where none was."""
-    with store.reading() as connection:
-        row = connection.execute(
-            "SELECT environment_sha256 FROM jobs WHERE sequence = ?", (sequence_of(identifier),)
-        ).fetchone()
-        if row is None:
-            raise no_such_job(identifier)
-        return fetch_document(connection, row[0])
+    row = store.first(
+        "SELECT document FROM jobs LEFT JOIN documents ON sha256 = environment_sha256 WHERE sequence = ?",
+        sequence_of(identifier),
+    )
+    if row is None:
+        raise no_such_job(identifier)
+    return None if row[0] is None else json.loads(row[0])
 
 
 def states(store: Store, identifiers: Iterable[str]) -> dict[str, State | None]:

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 
 from vq.files.fifo import tell
 from vq.readings import cgroups, processes
@@ -113,16 +114,19 @@ def _make_group(spec: Spec) -> Group | None:
     if parent is None:
         return None
     group = cgroups.open_group(parent.paths.below(spec.attempt))
-    # A supervisor that was killed before it began leaves one that nobody was in. One in use stays, and is in the way.
-    with suppress(OSError):
-        group.remove()
     limits = Limits(memory_bytes=spec.memory_limit_bytes, pids_max=spec.pids_max, cpus=spec.cpus, one_job=True)
-    group.create(limits)
+    try:
+        group.create(limits)
+    except FileExistsError:
+        # A supervisor that was killed before it began leaves one that nobody was in. One in use is in the way.
+        with suppress(OSError):
+            group.remove()
+        group.create(limits)
     return group
 
 
 def _attempt(spec: Spec, group: Group | None) -> Attempt:
-    own = processes.identify(os.getpid())
+    own = _identity(os.getpid())
     return Attempt(
         attempt=spec.attempt,
         boot_id=processes.boot_id(),
@@ -132,6 +136,12 @@ def _attempt(spec: Spec, group: Group | None) -> Attempt:
         result_path=spec.result_path,
         group=None if group is None else group.paths,
     )
+
+
+@cache
+def _identity(pid: int) -> processes.Process | None:
+    # Asked of this process alone, which takes one attempt after the other; a forked one asks by its own number.
+    return processes.identify(pid)
 
 
 def _refused(spec: Spec, group: Group | None, refused: Refused, start: Start) -> Outcome:

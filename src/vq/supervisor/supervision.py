@@ -239,7 +239,10 @@ class Supervision:
         )
 
     def _is_empty(self) -> bool:
-        return self._childless and (self._group is None or not self._group.members())
+        if not self._childless or self._group is None:
+            return self._childless
+        # As long as nobody was asked to end, the step has just looked who is left.
+        return not (self._left_over if self._stage == "running" else self._group.members())
 
     def _outcome(self, command_end: CommandEnd) -> Outcome:
         end = end_of(self._cause, self._counters_then or command_end.counters)
