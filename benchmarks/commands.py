@@ -47,6 +47,7 @@ TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 MIB = 2**20
 IDLE_SECONDS = 20
+LONGEST_SECONDS = 300
 PARTS = ("cold", "list", "large", "jobs", "idle", "supervisor")
 
 
@@ -186,7 +187,9 @@ def ours_per_second(_: str, options: argparse.Namespace) -> float:
         one.ask("submit", "--from-file", str(one.folder / "list"))
         # Not by a command: it would take a quarter of a core from what is measured.
         with open_store(one.state) as store:
-            while counts(store).get(State.COMPLETED, 0) <= options.jobs:
+            while (found := counts(store)).get(State.COMPLETED, 0) <= options.jobs:
+                if time.time() > begin + LONGEST_SECONDS:
+                    raise SystemExit(f"after {LONGEST_SECONDS} s jobs have not completed: {found}")
                 time.sleep(0.1)
         daemon, rest = (now - then for now, then in zip(map(cpu_seconds, family), before, strict=True))
         workers = sum(cpu_seconds(child) for child in processes.children(family[1]))
