@@ -14,7 +14,7 @@ import signal
 from contextlib import suppress
 
 from vq.readings.group import Counters, Group, GroupPaths, Limits
-from vq.readings.kernel import number_named, numbers_by_name, read_number, read_text, write_text
+from vq.readings.kernel import numbers_by_name, read_number, read_text, write_text
 
 CONTROLLERS = ("memory", "freezer", "pids", "cpuacct", "cpu")
 NEEDED = ("memory", "freezer")
@@ -32,6 +32,7 @@ class Group1(Group):
     # Through `cgroup.procs` the kernel first waits until no thread of the whole machine forks: 5 ms, for each folder.
     join_file = "tasks"
     joined_by_thread = True
+    without_cache = ("total_rss", "total_shmem")
 
     def __init__(self, paths: GroupPaths) -> None:
         super().__init__(paths)
@@ -86,7 +87,8 @@ class Group1(Group):
         return (self._events[0].descriptor,)
 
     def close(self) -> None:
-        """Let go of the events."""
+        """Let go of the events, and of what is held."""
+        super().close()
         for events in self._events:
             events.close()
         self._events.clear()
@@ -113,11 +115,10 @@ class Group1(Group):
         finally:
             self.thaw()
 
-    def memory_bytes(self) -> int | None:
-        """What the group holds now: `total_rss` (anonymous) and `total_shmem` of `memory.stat`."""
-        stat = read_text(f"{self._memory}/memory.stat") or ""
-        anonymous = number_named("total_rss", stat)
-        return None if anonymous is None else anonymous + (number_named("total_shmem", stat) or 0)
+    @property
+    def stat_path(self) -> str:
+        """That of the memory controller."""
+        return f"{self._memory}/memory.stat"
 
     def peak_bytes(self) -> int | None:
         """The kernel's own mark, `memory.max_usage_in_bytes`."""

@@ -13,7 +13,7 @@ import signal
 from contextlib import suppress
 
 from vq.readings.group import Counters, Group, GroupPaths, Limits
-from vq.readings.kernel import number_named, numbers_by_name, read_number, read_text, write_text
+from vq.readings.kernel import numbers_by_name, read_number, read_text, write_text
 
 CONTROLLERS = ("memory", "pids", "cpu")
 NEEDED = ("memory",)
@@ -27,6 +27,7 @@ class Group2(Group):
 
     source = "cgroup-v2"
     join_file = "cgroup.procs"
+    without_cache = ("anon", "shmem")
 
     def __init__(self, paths: GroupPaths) -> None:
         super().__init__(paths)
@@ -73,11 +74,10 @@ class Group2(Group):
             self._signal_all(signal.SIGKILL)
             self.thaw()
 
-    def memory_bytes(self) -> int | None:
-        """What the group holds now: `anon` and `shmem` of `memory.stat`."""
-        stat = read_text(f"{self._folder}/memory.stat") or ""
-        anonymous = number_named("anon", stat)
-        return None if anonymous is None else anonymous + (number_named("shmem", stat) or 0)
+    @property
+    def stat_path(self) -> str:
+        """That of the one folder."""
+        return f"{self._folder}/memory.stat"
 
     def peak_bytes(self) -> int | None:
         """The kernel's own mark, `memory.peak` (Linux 5.19)."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vq.readings import processes
-from vq.readings.kernel import read_text
+from vq.readings.kernel import number_named, read_again, read_text
 from vq.shapes import Kind, Record, integer
 
 _LINKS_ALONE = 2
@@ -85,11 +85,14 @@ class Group:
     """The name of this measurement in a receipt: `cgroup-v1` or `cgroup-v2`."""
     join_file: str
     """The file that a process of one thread writes `0` to, to join."""
+    without_cache: tuple[str, str]
+    """The lines of `memory.stat` that say what is anonymous and what is shared memory, of the group and those in it."""
     joined_by_thread = False
     """Whether a thread that writes to it joins alone, without the other threads of its process."""
 
     def __init__(self, paths: GroupPaths) -> None:
         self.paths = paths
+        self._held: int | None = None
 
     def create(self, limits: Limits, *, may_exist: bool = False) -> None:
         """Make the group and set its limits, all or nothing; raises `OSError` when the kernel refuses.
@@ -135,8 +138,16 @@ class Group:
         """Descriptors that become readable when memory ran out, to be kept until `close`; none where not needed."""
         return ()
 
+    def hold(self) -> None:
+        """Keep open what `memory_bytes` reads, until `close`: to open and close it is half of a reading."""
+        with suppress(OSError):
+            self._held = os.open(self.stat_path, os.O_RDONLY | os.O_CLOEXEC)
+
     def close(self) -> None:
-        """Let go of what `watch` holds."""
+        """Let go of what `watch` and `hold` keep open."""
+        if self._held is not None:
+            os.close(self._held)
+            self._held = None
 
     def join_files(self) -> tuple[int, ...]:
         """Open descriptors; a process of one thread that writes `0` to each has joined. The caller closes them."""
@@ -182,9 +193,16 @@ class Group:
         """SIGKILL to every process of the group, also to those that fork meanwhile."""
         raise NotImplementedError
 
-    def memory_bytes(self) -> int | None:
-        """What the group holds now without page cache: anonymous and shared memory."""
+    @property
+    def stat_path(self) -> str:
+        """The group's `memory.stat`."""
         raise NotImplementedError
+
+    def memory_bytes(self) -> int | None:
+        """What the group holds now without page cache: anonymous and shared memory, as `memory.stat` names them."""
+        text = (read_text(self.stat_path) if self._held is None else read_again(self._held)) or ""
+        anonymous, shared = (number_named(name, text) for name in self.without_cache)
+        return None if anonymous is None else anonymous + (shared or 0)
 
     def peak_bytes(self) -> int | None:
         """The kernel's own high-water mark, page cache included."""

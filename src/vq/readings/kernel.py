@@ -42,6 +42,16 @@ def read_bytes(path: str) -> bytes | None:
         os.close(descriptor)
 
 
+def read_again(descriptor: int) -> str | None:
+    """The text, as it is now, of an open kernel file that is handed out in one piece; None when it is gone."""
+    try:
+        return os.pread(descriptor, _PIECE, 0).decode("utf-8", "surrogateescape")
+    except OSError as error:
+        if error.errno in _GONE:
+            return None
+        raise
+
+
 def read_number(path: str) -> int | None:
     """The integer in a kernel file; None when it is not there or says `max`."""
     text = read_text(path)

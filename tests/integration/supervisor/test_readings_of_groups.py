@@ -5,16 +5,21 @@ from __future__ import annotations
 import errno
 import json
 import os
+import resource
+import subprocess
 from pathlib import Path
 
 import pytest
 
 import vq
-from supervised import MIB, SLOWNESS, Make, python
+from supervised import MIB, SLOWNESS, Make, parent_group, python, wait_until
+from vq.config.resolve import Facts, resolve
+from vq.hosts.local.machine import Machine
 from vq.readings import cgroups, meminfo, pressure, processes
 from vq.readings.cgroup2 import Group2, hand_down
-from vq.readings.group import Counters, GroupPaths, Limits
+from vq.readings.group import Counters, Group, GroupPaths, Limits
 from vq.readings.meminfo import HostMemory
+from vq.supervisor.folder import Attempt, write_attempt
 
 ROOT = os.path.dirname(next(iter(vq.__path__)))
 
@@ -143,6 +148,65 @@ def test_version_2_reads_what_it_holds(tmp_path: Path) -> None:
     assert (tmp_path / "cgroup.freeze").read_text() == "0"
     assert (tmp_path / "cgroup.kill").read_text() == "1"
     assert _fake(tmp_path / "none").memory_bytes() is None
+
+
+def test_what_is_held_open_is_read_as_it_is_now_and_is_gone_with_its_group(cgroup_mode: str) -> None:
+    parent = parent_group(cgroup_mode)
+    assert parent is not None
+    group = cgroups.open_group(parent.paths.below("held"))
+    group.create(Limits())
+    group.hold()
+    assert group.memory_bytes() == 0
+    sleeper = "import os; x = b'x' * (50 << 20); print('there', flush=True); os.read(0, 1)"
+    join = "; ".join(f"echo 0 > {path}/{group.join_file}" for path in dict.fromkeys(group.paths.folders.values()))
+    command = ["sh", "-c", f'{join}; exec "$@"', "sh", *python(sleeper)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"there\n"
+        assert 50 * MIB < (group.memory_bytes() or 0) < 80 * MIB
+        process.communicate(b"\n")
+    wait_until(group.remove, "nothing is left of the group")
+    assert group.memory_bytes() is None
+    group.close()
+    assert group.memory_bytes() is None
+
+
+def test_a_machine_holds_no_more_open_than_half_of_what_it_may(cgroup_mode: str, tmp_path: Path) -> None:
+    facts = Facts(memory_bytes=1 << 30, cpus=1)
+    config = resolve(f'[host]\nenforcement = "{cgroup_mode}"\n', facts, environment={}, flags={})
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (400, hard))
+    try:
+        machine = Machine(str(tmp_path), config.host)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    before = len(os.listdir("/proc/self/fd"))
+    folders = [str(tmp_path / str(number)) for number in range(210)]
+    groups = []
+    for folder in folders:
+        groups.append(_attempt_in(folder, machine.enforcement.parent))
+        assert machine.use_bytes(folder) == 0
+    assert len(os.listdir("/proc/self/fd")) - before == 200
+    machine.forget(folders[0])
+    assert len(os.listdir("/proc/self/fd")) - before == 199
+    for group in groups:
+        wait_until(group.remove, "the group is gone")
+    assert machine.use_bytes(folders[1]) is None
+    machine.close()
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def _attempt_in(folder: str, parent: GroupPaths | None) -> Group:
+    assert parent is not None
+    os.mkdir(folder)
+    paths = parent.below(os.path.basename(folder))
+    group = cgroups.open_group(paths)
+    group.create(Limits())
+    attempt = Attempt(
+        attempt="a1.1", boot_id="", since_ticks=0, supervisor_pid=1, mark="none", result_path="", group=paths
+    )
+    write_attempt(folder, attempt)
+    return group
 
 
 def test_version_2_hands_controllers_down_or_says_which_is_missing(tmp_path: Path) -> None:

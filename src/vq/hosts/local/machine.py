@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
+import resource
+import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -13,7 +15,7 @@ from vq.config.values import HostConfig
 from vq.hosts.local.attempts import Enforcement, digest_of
 from vq.hosts.local.scopes import enter_scope, lingers
 from vq.readings import cgroups, processes
-from vq.readings.group import Group, Limits
+from vq.readings.group import Group, GroupPaths, Limits
 from vq.readings.meminfo import host_memory
 from vq.readings.pressure import memory_pressure_percent
 from vq.supervisor.folder import Attempt, read_attempt
@@ -46,6 +48,8 @@ class Machine:
             kill_grace_ms=config.kill_grace_ms,
         )
         self._known: dict[str, tuple[Attempt, Group | None]] = {}
+        most_open = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        self._most_held = sys.maxsize if most_open == resource.RLIM_INFINITY else most_open // 2
         self._offered: set[str] = set()
         self._summed_until: dict[str, tuple[int | None, float]] = {}
 
@@ -77,8 +81,14 @@ class Machine:
             attempt = read_attempt(folder)
             if attempt is None:
                 return None
-            self._known[folder] = (attempt, None if attempt.group is None else cgroups.open_group(attempt.group))
+            self._known[folder] = (attempt, None if attempt.group is None else self._opened(attempt.group))
         return self._known[folder]
+
+    def _opened(self, paths: GroupPaths) -> Group:
+        group = cgroups.open_group(paths)
+        if len(self._known) < self._most_held:
+            group.hold()
+        return group
 
     def offer(self, folder: str) -> None:
         """Have the kernel pick the processes of this attempt, should it have to pick before the queue does."""
@@ -90,7 +100,9 @@ class Machine:
 
     def forget(self, folder: str) -> None:
         """Think no longer of an attempt that is over."""
-        self._known.pop(folder, None)
+        found = self._known.pop(folder, None)
+        if found is not None and found[1] is not None:
+            found[1].close()
         self._offered.discard(folder)
         self._summed_until.pop(folder, None)
 
@@ -110,7 +122,9 @@ class Machine:
             self._is_past = not self._parent.relimit(self._limits)
 
     def close(self) -> None:
-        """Remove the parent group unless any group is in it: an empty one may be about to be joined."""
+        """Let go of attempts' groups; remove their parent unless any is in it: an empty one may yet be joined."""
+        for folder in list(self._known):
+            self.forget(folder)
         for path in self._parent.paths.folders.values() if self._parent is not None else ():
             with suppress(OSError):
                 os.rmdir(path)
