@@ -41,12 +41,12 @@ def supervise(spec_path: str) -> int:
     try:
         if has_attempt(folder):
             return ANOTHER_HAS_IT
-        return _supervise(folder, read_spec(spec_path))
+        return _supervise(folder, lock, read_spec(spec_path))
     finally:
         os.close(lock)
 
 
-def _supervise(folder: str, spec: Spec) -> int:
+def _supervise(folder: str, lock: int, spec: Spec) -> int:
     become_subreaper()
     result = ResultFile(spec.result_path)
     group = None
@@ -61,10 +61,12 @@ def _supervise(folder: str, spec: Spec) -> int:
         _remove(group)
         raise
     result.write(result_document(outcome))
-    # Nothing is left in the group, and nobody needs to wait for its folder to go.
+    # Nothing is left in the group, and nobody needs to wait for its folder to go; nor for the disk: whoever reads the
+    # result now keeps it in the store. Where nobody does, it is to be found here after a power cut.
     if spec.notify_path is not None:
         with suppress(OSError):
             tell(spec.notify_path, spec.attempt)
+    os.fsync(lock)
     _remove(group)
     return LEFT_A_RESULT
 

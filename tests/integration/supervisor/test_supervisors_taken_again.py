@@ -67,7 +67,7 @@ def test_the_next_attempt_goes_to_the_same_supervisor_and_is_measured_by_itself(
 ) -> None:
     large, small = attempt(mode, python(HOLD)), attempt(mode, ["sh", "-c", "echo out; exit 3"])
     assert warm.run(large) == warm.run(small)
-    first, second = (read_result(f"{one.folder}/result.json") for one in (large, small))
+    first, second = (read_result(f"{one.folder}/result.json", one.attempt) for one in (large, small))
     assert first is not None
     assert second is not None
     assert first["usage"]["peak_rss_kb"] > 100 * 1024 > 20 * 1024 > second["usage"]["peak_rss_kb"]
