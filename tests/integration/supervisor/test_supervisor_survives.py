@@ -237,9 +237,8 @@ def _fork_three(warm: subprocess.Popen[bytes], jobs: list[Attempt]) -> None:
     for one in jobs:
         warm.stdin.write(f"{one.spec_path}\n".encode())
     warm.stdin.flush()
-    began = [warm.stdout.readline().split() for _ in jobs]
-    assert [word[0] for word in began] == [b"began"] * 3
-    supervisors = [psutil.Process(int(word[1])) for word in began]
+    begun = [wait_until(partial(read_attempt, str(one.folder)), "it has begun") for one in jobs]
+    supervisors = [psutil.Process(one.supervisor_pid) for one in begun]
     with (jobs[0].folder / "go").open("wb"):
         pass
     assert warm.stdout.readline().split()[:2] == [b"ended", b"0"]
