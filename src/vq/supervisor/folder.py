@@ -147,8 +147,9 @@ class ResultFile:
     def __init__(self, path: str) -> None:
         self._path = path
         self._staged = path + PART
-        # Not emptied first: it may be of an attempt that is over, and its room is room.
-        flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        # Not emptied first: it may be of an attempt that is over, and its room is room. And open for reading: on a file
+        # system that reserves nothing (ext3, NFS) the C library reads what is there, and writes where nothing is.
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
         self._descriptor = os.open(self._staged, flags, 0o600)
         try:
             os.posix_fallocate(self._descriptor, 0, RESERVED_BYTES)
