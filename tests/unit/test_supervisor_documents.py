@@ -95,7 +95,7 @@ def test_a_spec_says_what_it_means() -> None:
         ({"environment": {"A=B": "c"}}, "$.environment"),
         ({"cwd": "here"}, "$.cwd"),
         ({"attempt": "../x"}, "$.attempt"),
-        ({"pids_max": 1}, "$.pids_max"),
+        ({"pids_max": 2}, "$.pids_max"),
         ({"enforcement": "hope"}, "$.enforcement"),
         ({"cgroup_parent": {"version": 1, "folders": {"memory": "x"}}}, "$.cgroup_parent.folders"),
         ({"unknown": 1}, "$.unknown"),

@@ -148,7 +148,7 @@ class ResultFile:
         self._path = path
         self._staged = path + PART
         # Not emptied first: it may be of an attempt that is over, and its room is room. And open for reading: on a file
-        # system that reserves nothing (ext3, NFS) the C library reads what is there, and writes where nothing is.
+        # system that reserves nothing (ext3) the C library reads what is there, and writes where nothing is.
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
         self._descriptor = os.open(self._staged, flags, 0o600)
         try:

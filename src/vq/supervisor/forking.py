@@ -6,16 +6,21 @@ import os
 import signal
 
 from vq.readings.kernel import write_text
-from vq.supervisor.start import NOT_FOUND, NOT_RUNNABLE, Inherited, Launch, Logs, Refused, reason_of
+from vq.supervisor.start import NOT_FOUND, NOT_RUNNABLE, Inherited, Launch, Logs, Refused, not_forked, reason_of
 
 _PIECE = 4096
 _NOT_PREPARED = 1
 
 
 def fork(plan: Launch, logs: Logs, launcher: str | None, inherited: Inherited) -> int | Refused:
-    """The process that has become `launcher`, or without one the command itself; raises `OSError` where none can be."""
+    """The process that has become `launcher`, or without one the command itself."""
     reading, writing = os.pipe()
-    pid = os.fork()
+    try:
+        pid = os.fork()
+    except OSError as error:
+        os.close(reading)
+        os.close(writing)
+        return not_forked(error)
     if pid == 0:
         _become_job(plan, logs, launcher, inherited, writing)
     os.close(writing)

@@ -15,14 +15,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from vq.readings.kernel import write_text
-from vq.supervisor.start import NOT_RUNNABLE, Inherited, Launch, Logs, Refused, reason_of
+from vq.supervisor.start import NOT_RUNNABLE, Inherited, Launch, Logs, Refused, not_forked, reason_of
 
 _NOT_NOW = (errno.EAGAIN, errno.ENOMEM)
 _SCORE = "/proc/self/oom_score_adj"
 
 
 def spawn(plan: Launch, logs: Logs, launcher: str, inherited: Inherited) -> int | Refused:
-    """The process that is `launcher`; raises `OSError` where none can be made now."""
+    """The process that is `launcher`."""
     here = os.open(".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         try:
@@ -86,7 +86,7 @@ def _program(plan: Launch, logs: Logs, launcher: str, inherited: Inherited) -> i
         )
     except OSError as error:
         if error.errno in _NOT_NOW:
-            raise
+            return not_forked(error)
         return Refused(text=reason_of(f"{plan.command[0]}: cannot be run", error), exit_code=NOT_RUNNABLE)
 
 
@@ -108,8 +108,8 @@ def _in_a_thread(act: Callable[[], int | Refused]) -> int | Refused:
     done.acquire()
     try:
         _thread.start_new_thread(run, ())
-    except RuntimeError as error:
-        raise OSError(errno.EAGAIN, str(error)) from error
+    except RuntimeError:
+        return not_forked(OSError(errno.EAGAIN, ""))
     done.acquire()
     # As long as it is there, we seem to be in the job's groups, and would be ended with it.
     while _threads() > threads:

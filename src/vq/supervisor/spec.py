@@ -18,8 +18,8 @@ MARK = "VQ_ATTEMPT"
 """The environment variable by which a process of an attempt is known again."""
 MOST_BYTES = 16 * MIB
 
-FEWEST_PIDS = 2
-"""The process that starts the job and the job itself."""
+FEWEST_PIDS = 3
+"""The thread that starts the program that forks the job, that program, and the job itself."""
 
 
 def _texts(value: Any) -> bool:

@@ -56,6 +56,11 @@ class Refused:
     exit_code: int | None = None
 
 
+def not_forked(error: OSError) -> Refused:
+    """That there is no process to be had now: for want of memory, or by a limit on processes."""
+    return Refused(text=reason_of("the job could not be forked", error))
+
+
 def reason_of(step: str, error: OSError) -> str:
     """Why nothing runs, where `error` came of `step`."""
     return f"{step}: {os.strerror(error.errno or 0).lower()}"

@@ -14,6 +14,7 @@ from vq.hosts.local.attempts import oom_score_adj
 from vq.readings import cgroups
 from vq.readings.group import Limits
 from vq.supervisor.requests import Request, ask
+from vq.supervisor.spec import FEWEST_PIDS
 
 GROW = f"""
 import time
@@ -198,6 +199,17 @@ except BlockingIOError:
     one = attempt(cgroup_mode, python(program), pids_max=10)
     one.run()
     assert one.log.read_text().strip() == "9"
+
+
+def test_the_fewest_tasks_are_enough_for_a_job_of_one(cgroup_mode: str, attempt: Make) -> None:
+    for _ in range(10):
+        assert attempt(cgroup_mode, ["true"], pids_max=FEWEST_PIDS).run()["end"] == "ended"
+
+
+def test_without_memory_for_a_process_there_is_a_result_that_says_so(cgroup_mode: str, attempt: Make) -> None:
+    result = attempt(cgroup_mode, ["true"], memory_limit_bytes=1).run()
+    assert (result["end"], result["exit_code"]) == ("not_started", None)
+    assert "the job could not be forked" in result["text"]
 
 
 def test_version_2_leaves_nothing_of_a_job_of_which_it_kills_a_process(attempt: Make) -> None:

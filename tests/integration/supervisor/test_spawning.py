@@ -13,7 +13,7 @@ import pytest
 from supervised import parent_group
 from vq.readings import cgroups
 from vq.readings.group import Group, Limits
-from vq.readings.kernel import read_number
+from vq.readings.kernel import read_number, write_text
 from vq.supervisor.spawning import _in_a_thread, spawn
 from vq.supervisor.start import Inherited, Launch, Refused
 
@@ -93,6 +93,21 @@ def test_a_program_is_in_its_groups_and_we_are_not(tmp_path: Path, group: Group)
     assert told.count("/spawned") == len(group.paths.folders)
     assert own() == before
     assert not group.members()
+
+
+def test_where_there_is_no_process_to_be_had_nothing_is_started_and_the_program_is_not_at_fault(
+    tmp_path: Path, group: Group
+) -> None:
+    if "pids" not in group.paths.folders:
+        pytest.skip("no pids controller here")
+    before = own()
+    write_text(f"{group.paths.folders['pids']}/pids.max", "1")
+    join = group.join_files()
+    told = said(plan(tmp_path, join=join))
+    for descriptor in join:
+        os.close(descriptor)
+    assert told == Refused(text="the job could not be forked: resource temporarily unavailable")
+    assert own() == before
 
 
 def test_nothing_is_left_of_a_thread_that_started_a_program() -> None:
