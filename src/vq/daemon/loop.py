@@ -139,6 +139,7 @@ class Daemon:
             self._put(job)
         if new:
             self._latest = new[-1].id
+        parts.hooks.see(parts.store)
         self._draining = is_draining(parts.store)
         self._is_behind = len(requests) == MOST_AT_ONCE
         self._seen_version = None if self._is_behind else version

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from daemons import Queue, python
+from made_jobs import job as made_job
 from vq.daemon.serving import now_ms
 from vq.daemon.told import HOLDS_MS, PERIOD_SECONDS, Said, told
 from vq.jobs.events import Edited, KillRequested, Paused, Resumed
@@ -16,6 +17,7 @@ from vq.jobs.record import Dependency, Need, Reserve, State
 from vq.store.jobs import hooks_due
 from vq.store.requests import MOST_AT_ONCE
 from vq.store.settings import set_draining
+from vq.store.submitting import Submission, submit
 
 DAY_MS = 86_400_000
 SLEEP = ["sleep", "600"]
@@ -203,6 +205,18 @@ def test_the_end_hook_gets_the_record_once(plain: Queue, tmp_path: Path) -> None
         zip(identifiers, ["COMPLETED", "FAILED"], strict=True)
     )
     assert all(record["usage"] for record in records)
+
+
+def test_the_end_hook_is_run_for_a_job_that_ends_as_it_is_submitted(plain: Queue, tmp_path: Path) -> None:
+    plain.text = f'[hooks]\non_end = ["sh", "-c", "cat >> {tmp_path}/said"]\n'
+    (failed,) = plain.submit(["false"])
+    plain.end(failed)
+    plain.until(lambda: not hooks_due(plain.store), "its hook has run")
+    needs_it = made_job(depends_on=(Dependency(job=failed, kind=Need.COMPLETED),))
+    ((aborted, state),) = submit(plain.store, [Submission(job=needs_it)], hooks=True).jobs
+    assert state is State.ABORTED_BY_QUEUE
+    plain.until(lambda: not hooks_due(plain.store), "no hook is due")
+    assert (tmp_path / "said").read_text().count(f'"id": "{aborted}"') == 1
 
 
 @pytest.mark.parametrize("hook", ["/no/such/hook", "false"])
