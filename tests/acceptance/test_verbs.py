@@ -282,6 +282,8 @@ def test_the_queue_says_of_each_job_why_it_waits(live: Queue) -> None:
     assert reasons[large] == live.json("explain", large)["reason"]
     assert reasons[array[2]] == live.json("explain", array[2])["reason"]
     assert reasons[running] is None
+    for job in (large, array[2], after, "a8", held):
+        assert live.status(job)["reason"] == reasons[job]
     live.ok("daemon", "drain")
     assert notes(live) == {
         **dict.fromkeys((large, cpus, *array), "drained"),

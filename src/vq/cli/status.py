@@ -17,7 +17,7 @@ from vq.cli.endings import budget_of, next_step
 from vq.cli.jobs import the_queue
 from vq.cli.options import json_option, quiet_option
 from vq.cli.output import Output
-from vq.jobs.reasons import read_reason
+from vq.jobs.reasons import read_reason, reason_document
 from vq.jobs.record import ACTIVE, State
 from vq.jobs.times import MINUTE_SECONDS, shown_seconds
 from vq.store import jobs as stored
@@ -56,6 +56,8 @@ def status(job: str, show_env: bool, as_json: bool, quiet: bool) -> None:  # noq
         record = stored.full_record(place.store, job)
         environment = stored.environment(place.store, job) if show_env else None
         said: dict[str, str] = {}
+        if as_json and record["state"] == State.PENDING:
+            record["reason"] = _waits_for(place, job) or record["reason"]
         if not (as_json or quiet):
             said = dict(_admission(place, job) if record["state"] in ACTIVE else _ending(place, job))
     if output.json:
@@ -103,6 +105,15 @@ def _admission(place: Place, identifier: str) -> Iterator[Entry]:
         yield "reserved", reserved_sentence(found.job, prediction.memory, prediction.basis, config.margin_percent)
     if found.job.state is State.PENDING:
         yield "waits", waits_sentence(found.reason, found.ahead)
+
+
+def _waits_for(place: Place, identifier: str) -> dict[str, Any] | None:
+    """Why a waiting job waits; None where nothing keeps it."""
+    from vq.actions.explain import explain  # noqa: PLC0415 - as above
+    from vq.actions.requesting import now_ms  # noqa: PLC0415
+
+    reason = explain(place, identifier, config_in_force(place, os.environ), now_ms()).reason
+    return None if reason is None else reason_document(reason)
 
 
 def _ending(place: Place, identifier: str) -> Iterator[Entry]:
