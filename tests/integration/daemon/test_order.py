@@ -9,8 +9,10 @@ import pytest
 
 from daemons import Queue, python
 from made_jobs import job as made_job
+from vq.admission.host import HostMemory, Remembered, margin
 from vq.daemon.serving import now_ms
 from vq.daemon.told import HOLDS_MS, PERIOD_SECONDS, Said, told
+from vq.hosts.local.machine import Machine
 from vq.jobs.events import Edited, KillRequested, Paused, Resumed
 from vq.jobs.reasons import Kind
 from vq.jobs.record import Dependency, Need, Reserve, State
@@ -254,6 +256,26 @@ def test_the_daemon_tells_why_jobs_wait_as_long_as_any_does(plain: Queue) -> Non
     assert file.read_bytes() == before
     plain.stop()
     assert not file.exists()
+
+
+def test_a_host_is_short_no_longer_once_nobody_waits_for_its_memory(
+    plain: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    total = 64 << 30
+    kept = margin(total, short=False)
+    # A margin and 200 MiB beside what runs: room for the small one, and none while the host is short.
+    reading = HostMemory(total=total, available=kept + (200 << 20), slice=0, full_avg10=None)
+    monkeypatch.setattr(Machine, "memory", lambda *_: reading)
+    (runs,) = plain.submit(SLEEP, mem_mb=64)
+    plain.running(runs)
+    (large,) = plain.submit(SLEEP, mem_mb=1000)
+    admission = plain.daemon._parts.admission  # noqa: SLF001
+    plain.until(lambda: admission.remembered == Remembered(short=True), "it waits for memory of the host")
+    plain.ask(large, KillRequested(at_ms=0))
+    plain.end(large)
+    plain.until(lambda: admission.remembered == Remembered(), "nobody waits any more")
+    (small,) = plain.submit(["true"], mem_mb=64)
+    assert plain.end(small).state is State.COMPLETED
 
 
 @pytest.mark.parametrize(
