@@ -106,7 +106,7 @@ def result_document(outcome: Outcome) -> dict[str, Any]:
 
 def _cut(text: str) -> str:
     """A text without its middle where it is long: it may name a program by more than a receipt may hold."""
-    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT // 2]}…{text[-_LONGEST_TEXT // 2 :]}"
+    return text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT // 2]}…{text[-_LONGEST_TEXT // 2 :]}"
 
 
 def error_receipt(text: str) -> dict[str, Any]:

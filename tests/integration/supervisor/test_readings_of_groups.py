@@ -196,6 +196,24 @@ def test_a_machine_holds_no_more_open_than_half_of_what_it_may(cgroup_mode: str,
     assert len(os.listdir("/proc/self/fd")) == before
 
 
+def test_what_is_below_another_process_with_the_number_of_a_supervisor_is_not_its_jobs(tmp_path: Path) -> None:
+    config = resolve('[host]\nenforcement = "sampled"\n', Facts(memory_bytes=1 << 30, cpus=1), environment={}, flags={})
+    machine = Machine(str(tmp_path), config.host)
+    own = processes.identify(os.getpid())
+    assert own is not None
+    uses = []
+    with subprocess.Popen(python("input()"), stdin=subprocess.PIPE):
+        for ticks in (own.start_ticks, own.start_ticks - 1):
+            folder = tmp_path / str(ticks)
+            folder.mkdir()
+            known = {"attempt": "a1.1", "boot_id": "", "mark": "none", "result_path": "", "group": None}
+            write_attempt(str(folder), Attempt(since_ticks=ticks, supervisor_pid=own.pid, **known))
+            uses.append(machine.use_bytes(str(folder)))
+    machine.close()
+    assert uses[0] is not None
+    assert uses[1] is None
+
+
 def _attempt_in(folder: str, parent: GroupPaths | None) -> Group:
     assert parent is not None
     os.mkdir(folder)
