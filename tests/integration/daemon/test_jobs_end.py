@@ -9,10 +9,13 @@ from pathlib import Path
 import pytest
 
 from daemons import Queue, python
+from made_jobs import job as made_job
 from supervised import MIB, SLOWNESS
+from vq.hosts.local.environment import job_environment
 from vq.jobs.events import KillRequested, Paused, Resumed
 from vq.jobs.record import Array, Limit, MemorySource, State, WallSource
 from vq.readings import processes
+from vq.supervisor.folder import read_attempt
 
 HOLD = f"import sys, time; x = b'x' * (int(sys.argv[1]) << 20); print('held', flush=True); time.sleep({0.2 * SLOWNESS})"
 SAY = "import os, sys; print(*(os.environ[name] for name in sys.argv[1:]))"
@@ -137,6 +140,41 @@ def test_a_job_knows_itself_and_its_share(plain: Queue) -> None:
     assert output(plain, identifier).split() == [
         "a1", "2", "70", str(workspace(plain, identifier)), "0", "1", "2", "/nowhere",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "variable", ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"]
+)
+def test_threads_are_as_many_as_cpus_unless_the_submitter_says_so(variable: str) -> None:
+    subject = made_job(cpus=2)
+    assert job_environment(subject, {}, "/")[variable] == "2"
+    assert job_environment(subject, {variable: "7"}, "/")[variable] == "7"
+
+
+def test_the_group_of_a_job_has_the_limits_of_the_job_and_no_soft_one(queue: Queue) -> None:
+    (identifier,) = queue.submit(SLEEP, cpus=2, mem_mb=70)
+    queue.running(identifier)
+    attempt = read_attempt(f"{queue.folder}/attempts/{identifier}.1")
+    assert attempt is not None
+    limit = str(70 * MIB)
+    expected = {
+        "memory": {"memory.limit_in_bytes": limit, "memory.memsw.limit_in_bytes": limit},
+        "pids": {"pids.max": "4096"},
+        "cpu": {"cpu.shares": "2048"},
+        "unified": {
+            "memory.max": limit,
+            "memory.swap.max": "0",
+            "memory.high": "max",
+            "memory.oom.group": "1",
+            "pids.max": "4096",
+            "cpu.weight": "200",
+        },
+    }
+    for name, folder in ({} if attempt.group is None else attempt.group.folders).items():
+        wanted = {file: text for file, text in expected.get(name, {}).items() if os.path.exists(f"{folder}/{file}")}
+        assert {file: Path(folder, file).read_text().strip() for file in wanted} == wanted
+    queue.ask(identifier, KillRequested(at_ms=0, at_once=True))
+    queue.end(identifier)
 
 
 def test_a_job_runs_here_where_it_was_submitted(plain: Queue, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from supervised import MIB, SLOWNESS, Make, parent_group, python, wait_until
 from vq.config.resolve import Facts, resolve
 from vq.hosts.local.machine import Machine
 from vq.readings import cgroups, meminfo, pressure, processes
+from vq.readings.cgroup1 import Group1
 from vq.readings.cgroup2 import Group2, hand_down
 from vq.readings.group import Counters, Group, GroupPaths, Limits
 from vq.readings.meminfo import HostMemory
@@ -103,6 +104,22 @@ def test_version_2_sets_limits_where_it_has_them(tmp_path: Path) -> None:
     assert (tmp_path / "memory.oom.group").read_text() == "1"
     assert (tmp_path / "pids.max").read_text() == "7"
     assert not (tmp_path / "cpu.weight").exists()
+
+
+def test_version_2_weighs_by_cpus_up_to_what_the_kernel_takes(tmp_path: Path) -> None:
+    group = _fake(tmp_path, memory__max="", cpu__weight="")
+    weights = []
+    for cpus in (1, 3, 500):
+        group.limit(Limits(cpus=cpus))
+        weights.append((tmp_path / "cpu.weight").read_text())
+    assert weights == ["100", "300", "10000"]
+
+
+def test_version_1_counts_how_often_a_limit_was_met_with_swap_and_without(tmp_path: Path) -> None:
+    for name, text in (("memory.failcnt", "2\n"), ("memory.memsw.failcnt", "3\n"), ("memory.oom_control", "")):
+        (tmp_path / name).write_text(text)
+    folders = {"memory": str(tmp_path), "freezer": str(tmp_path)}
+    assert Group1(GroupPaths(version=1, folders=folders)).counters().limit_hits == 5
 
 
 def test_version_2_ends_no_other_job_where_the_limit_of_all_kills_one(tmp_path: Path) -> None:
