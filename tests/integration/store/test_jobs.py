@@ -302,6 +302,14 @@ def test_the_queue_shows_what_runs_what_comes_first_and_what_has_just_ended(stor
     assert "usage" not in shown.jobs[0]
 
 
+def test_of_those_that_have_just_ended_the_queue_shows_the_last_50(store: Store) -> None:
+    identifiers = [put(store) for _ in range(52)]
+    for later, identifier in enumerate(identifiers):
+        advance_jobs(store, [(identifier, KillRequested(at_ms=NOW + later))])
+    shown = queue(store, NOW + 100)
+    assert [record["id"] for record in shown.jobs] == identifiers[:1:-1]
+
+
 def test_jobs_are_selected_by_all_that_is_given_and_the_latest_comes_first(store: Store) -> None:
     names = ["x", "y", "x", "x", "y"]
     submit(store, [Submission(job=job(name=name, tags=(f"t{n % 2}",))) for n, name in enumerate(names)])
