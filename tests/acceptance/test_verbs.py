@@ -536,6 +536,15 @@ def test_a_job_is_submitted_anew_with_what_is_given_and_else_as_it_was(queue: Qu
     assert "--cpus: 3 CPUs are more" in queue.refused("resubmit", "a1", "--cpus", "3")
 
 
+def test_a_job_submitted_anew_starts_from_what_was_submitted_and_not_from_what_it_left(live: Queue) -> None:
+    (live.cwd / "work").mkdir()
+    (live.cwd / "work" / "f").write_text("submitted\n")
+    first = live.ok("submit", "--wait", "-d", "work", "--", "sh", "-c", "cat f; ls; echo left > f; touch g").strip()
+    again = live.ok("resubmit", first).strip()
+    live.ok("wait", again)
+    assert live.ok("logs", again) == live.ok("logs", first) == "submitted\nf\n"
+
+
 def test_what_was_measured_is_summed_up_and_collected(live: Queue) -> None:
     (live.cwd / "estimate.json").write_text(json.dumps(receipt(2**30)))
     submit = ("submit", "--wait", "--mem-mb", "200", "--estimate", "estimate.json", "--name", "n", "--")
