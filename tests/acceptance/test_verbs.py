@@ -197,8 +197,11 @@ def test_status_and_explain_say_what_is_reserved_and_what_a_job_waits_for(live: 
     assert "reserved: 3 GiB of its 3 GiB: all of it, as asked for with --reserve cap\n" in text
     assert "waits: needs 3 GiB of memory, 2.75 GiB are free; 1 job ahead\n" in text
     host = live.ok("host")
-    assert "4 GiB: 1.25 GiB reserved" in host
-    assert "nothing starts while jobs use 3.6 GiB or more" in host
+    assert "4 GiB in all: 1.25 GiB reserved" in host
+    assert "no job starts while jobs use 3.6 GiB or more" in host
+    assert "Admission:   measured: a job reserves by what its earlier runs used\n" in host
+    assert "reserved: kept free for jobs that run" in host
+    assert all(len(line) <= 80 for line in host.splitlines())
     found = live.json("host")
     assert 0 <= found["host_left_bytes"] <= found["host_limit_bytes"]
     assert found["memory_used_bytes"] < found["memory_reserved_bytes"] == 5 << 28
