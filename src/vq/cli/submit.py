@@ -48,7 +48,7 @@ def submit(ctx: click.Context, /, wait: bool, as_json: bool, quiet: bool, **opti
     request = read_request(ctx, options)
     with the_queue() as place:
         submitted = submit_jobs(place, request, os.environ, progress=progress_line)
-        _show(output, submitted, request.bringing)
+        _show(ctx, output, submitted, request.bringing)
         wake_daemon(place)
         if not wait:
             return 0
@@ -62,11 +62,11 @@ def submit(ctx: click.Context, /, wait: bool, as_json: bool, quiet: bool, **opti
         return waited.exit_status
 
 
-def _show(output: Output, submitted: Submitted, bringing: Bringing) -> None:
+def _show(ctx: click.Context, output: Output, submitted: Submitted, bringing: Bringing) -> None:
     for warning in submitted.warnings:
         warn(warning)
     if not output.quiet:
-        note_directives(bringing)
+        note_directives(ctx, bringing)
         for text in submitted.notes:
             note(text)
     if output.json:

@@ -22,6 +22,11 @@ from vq.jobs.record import Reserve
 HOSTS = ("localhost", "auto")
 _COMMAND = "vq.command"
 _WORDS = "vq.words"
+_ARGUMENTS = "vq.arguments"
+_SAY_THE_SAME = (
+    ("mem_mb", "mem_from_estimate"),
+    ("time_limit", "wall_time_seconds", "time_from_estimate"),
+)
 
 OPTIONS_ELSEWHERE = {
     name: ours
@@ -46,7 +51,8 @@ class WithCommand(click.Command):
     """A command whose line ends in the words of a job: `[HOST] [OPTIONS] [-- COMMAND…]`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse what stands before `--`; the host, the words and the command are kept in the context."""
+        """Parse what stands before `--`; the host, the words, the command and the whole line are kept in ctx."""
+        args = list(args)
         ours, command = args, None
         if "--" in args:
             place = args.index("--")
@@ -55,7 +61,7 @@ class WithCommand(click.Command):
         if words and words[0] in HOSTS:
             # Options may stand behind the host, too.
             ours, words = self._split(ctx, [*ours, *words[1:]])
-        ctx.meta[_WORDS], ctx.meta[_COMMAND] = words, command
+        ctx.meta[_WORDS], ctx.meta[_COMMAND], ctx.meta[_ARGUMENTS] = words, command, args
         return super().parse_args(ctx, ours)
 
     def _split(self, ctx: click.Context, args: list[str]) -> tuple[list[str], list[str]]:
@@ -163,11 +169,30 @@ def _bringing(options: dict[str, Any]) -> Bringing:
     return Bringing(folder=options["folder"], archive=options["compressed"], here=options["here"])
 
 
-def note_directives(bringing: Bringing) -> None:
-    """Say that what a script tells another queue is not read; a person would take it for options of the job."""
-    text = unread_directives(bringing)
-    if text is not None:
-        note(text)
+def note_directives(ctx: click.Context, bringing: Bringing) -> None:
+    """Say that what a script tells another queue is not read; a person would take it for options of the job.
+
+    The same command line with those options follows, without those that it says already.
+    """
+    found = unread_directives(bringing)
+    if found is None:
+        return
+    text, same = found
+    note(text)
+    missing = [option for option in same if not _is_given(ctx, option.split(" ", 1)[0])]
+    if missing:
+        import shlex  # noqa: PLC0415 - few scripts say anything to other queues
+
+        is_array = any(option.startswith("--array ") for option in missing)
+        command = "vq submit" if is_array else ctx.command_path  # vq run is for one job
+        note(f"  with them: {' '.join([command, *missing, shlex.join(ctx.meta[_ARGUMENTS])])}")
+
+
+def _is_given(ctx: click.Context, flag: str) -> bool:
+    """Whether a command line has an option, or one that says the same thing of the job."""
+    (name,) = (parameter.name for parameter in ctx.command.params if flag in parameter.opts)
+    names = next((same for same in _SAY_THE_SAME if name in same), (name,))
+    return any(ctx.params[each] not in (None, (), False) for each in names if each is not None)
 
 
 def progress_line(done_bytes: int, total_bytes: int) -> None:
