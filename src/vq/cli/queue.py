@@ -61,7 +61,7 @@ _LINES_BESIDE = 6
 @click.option("--limit", metavar="N", type=click.IntRange(1), help="The latest N only.")
 @click.option("-w", "--watch", is_flag=True, help="Look again every second, until Ctrl-C.")
 @json_option
-@quiet_option
+@quiet_option("only the ids")
 def queue(watch: bool, as_json: bool, quiet: bool, **options: Any) -> None:  # noqa: FBT001 - click passes flags so
     """Show the jobs: those that run, the first 50 that wait, and those that ended in the last hour.
 

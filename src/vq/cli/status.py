@@ -49,7 +49,7 @@ _NEEDS = {Need.COMPLETED: "once it has completed", Need.ENDED: "once it has ende
 @click.argument("job")
 @click.option("--show-env", is_flag=True, help="Show the environment that was captured with it, too.")
 @json_option
-@quiet_option
+@quiet_option("only the state")
 def status(job: str, show_env: bool, as_json: bool, quiet: bool) -> None:  # noqa: FBT001 - click passes flags so
     """Show all that is known of JOB: what it is to do, how far it is, and what it used."""
     output = Output(json=as_json, quiet=quiet)

@@ -35,7 +35,7 @@ from vq.cli.submitting import WithCommand, job_options, note_directives, progres
 @click.option("--idempotency-key", metavar="KEY", help="Submit once only under this key.")
 @click.option("--wait", is_flag=True, help="Wait for the end; the exit status is as of `vq wait`.")
 @json_option
-@quiet_option
+@quiet_option("only the ids; warnings, and that a daemon was started, go to stderr")
 @click.pass_context
 def submit(ctx: click.Context, /, wait: bool, as_json: bool, quiet: bool, **options: Any) -> int:  # noqa: FBT001
     """Put a job into the queue, and print its id.

@@ -37,12 +37,18 @@ OPTIONS_ELSEWHERE = {
         "--dir": "-D --chdir -w --working-directory",
         "--name": "-J --job-name -l --label",
         "--not-before": "-b --begin --delay",
-        "--profile": "-p --partition",
+        "--profile": "-p --partition -g --group",
         "--time": "-t",
     }.items()
     for name in names.split()
 }
 """What other queues call an option, and what it is here."""
+
+_GPUS = frozenset(("--gres", "--gpus", "-G", "--gpus-per-node", "--gpus-per-socket", "--gpus-per-task"))
+_NO_GPUS = (
+    "to run so many jobs on them at once, give a profile slots ([profiles.gpu] slots = 1), and submit with"
+    " --profile gpu; which one a job sees is for you to say: --env CUDA_VISIBLE_DEVICES=0"
+)
 
 Command = Callable[..., Any]
 
@@ -69,6 +75,8 @@ class WithCommand(click.Command):
         try:
             _, words, _ = self.make_parser(ctx).parse_args(args=list(args))
         except click.NoSuchOption as error:
+            if error.option_name in _GPUS:
+                raise UsageError(f"there is no {error.option_name}: vq does not manage GPUs", hint=_NO_GPUS) from None
             meant = OPTIONS_ELSEWHERE.get(error.option_name)
             if meant is None:
                 raise
