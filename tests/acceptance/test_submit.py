@@ -172,6 +172,10 @@ def test_what_is_no_memory_limit_is_refused_with_an_example(queue: Queue) -> Non
                 refusal = queue.refused(*words)
                 assert said.format(written) in refusal
                 assert option in refusal
+    counted = queue.refused("submit", "--mem", "1G", "--oom-retry", "2", "--", "true")
+    assert "--oom-retry: 2 MiB are no more than the first limit of 1024 MiB" in counted
+    assert "it is the limit of one more start, and not how often: give a larger one, such as 2048" in counted
+    assert "such as max, or" in queue.refused("submit", "--mem", "3G", "--oom-retry", "2", "--", "true")
     assert 'MiB, or max, found "maximum"' in queue.refused("submit", "--oom-retry", "maximum", "--", "true")
     assert queue.status("a1")["mem_mb"] == 64
 

@@ -42,7 +42,7 @@ def submit(ctx: click.Context, /, wait: bool, as_json: bool, quiet: bool, **opti
 
     What stands behind -- is the command. Without it, the first word is a script (a #! line, .py or .sh), which is
     copied in, and the rest are its arguments. The job starts in an empty folder of its own, or in the copy of -d or
-    --compressed. HOST is localhost.
+    --compressed. HOST may be left out: it is localhost. The first submission starts the daemon, which runs the jobs.
     """
     output = Output(json=as_json, quiet=quiet)
     request = read_request(ctx, options)
