@@ -84,6 +84,10 @@ class Attempt:
         return self.folder.name
 
     @property
+    def attempt(self) -> str:
+        return f"{self.name}-{os.getpid()}"
+
+    @property
     def spec_path(self) -> str:
         return str(self.folder / "spec.json")
 
@@ -94,7 +98,7 @@ class Attempt:
     def write_spec(self) -> None:
         spec = {
             "schema": "vq.attempt-spec.v1",
-            "attempt": f"{self.name}-{os.getpid()}",
+            "attempt": self.attempt,
             "command": self.command,
             "cwd": str(self.folder),
             "environment": {"PATH": "/usr/local/bin:/usr/bin:/bin"},
@@ -129,7 +133,7 @@ class Attempt:
         status = self.process.wait(timeout=seconds * SLOWNESS)
         said = self.folder / "supervisor.log"
         assert status == 0, said.read_text() if said.exists() else f"exit status {status}"
-        result = read_result(str(self.folder / "result.json"))
+        result = read_result(str(self.folder / "result.json"), self.attempt)
         assert result is not None
         read_receipt(result)
         assert self.is_gone()

@@ -15,7 +15,14 @@ import pytest
 from histories import run
 from queue_commands import VQ, Queue, receipt
 from supervised import wait_until
+from vq.admission.host import Remembered
+from vq.daemon.serving import now_ms
+from vq.daemon.told import Told
 from vq.formats.jsonl import written
+from vq.jobs.reasons import Kind, Reason
+from vq.readings.meminfo import host_memory
+
+GIB = 1 << 30
 
 SLEEP = ("--", "sleep", "60")
 
@@ -206,6 +213,19 @@ def test_status_and_explain_say_what_is_reserved_and_what_a_job_waits_for(live: 
     assert 0 <= found["host_left_bytes"] <= found["host_limit_bytes"]
     assert found["memory_used_bytes"] < found["memory_reserved_bytes"] == 5 << 28
     assert found["outside"]
+
+
+def test_a_host_that_was_short_of_memory_a_moment_ago_is_so_for_commands_too(queue: Queue) -> None:
+    queue.ok("queue")
+    told = Told(str(queue.state))
+    limits = []
+    for short in (False, True):
+        told.tell({"a1": Reason(kind=Kind.STALLED)}, Remembered(short=short), now_ms())
+        limits.append(queue.json("host")["host_limit_bytes"])
+    total = host_memory().total_bytes
+    half_a_margin = max(min(2 * GIB, total // 4), total // 16) // 2
+    # What the host has available moves a little between two readings.
+    assert limits[0] - limits[1] == pytest.approx(min(half_a_margin, limits[0]), abs=half_a_margin / 2)
 
 
 def test_the_queue_fits_80_columns_and_nothing_steers_the_terminal(queue: Queue) -> None:

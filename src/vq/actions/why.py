@@ -39,7 +39,7 @@ def why_waiting(place: Place, records: Iterable[dict[str, Any]], now_ms: int) ->
         return Waits(reasons=own, is_served=not own or _is_served(place))
     if is_draining(place.store):
         return Waits(reasons=own | dict.fromkeys(others, Reason(kind=Kind.DRAIN)))
-    said = told(place.folder, now_ms)
+    said = told(place.folder, now_ms).reasons
     found = {job: said[job] for job in others if job in said}
     return Waits(reasons=own | found, is_served=bool(said) or _is_served(place))
 

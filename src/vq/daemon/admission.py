@@ -56,7 +56,8 @@ class Admission:
         self._experience = experience
         self._machine = machine
         self._attempts = attempts
-        self._remembered = Remembered()
+        self.remembered = Remembered()
+        """What the last look remembers of the host, for the next one."""
         self._readings: Readings | None = None
         self._read_at = 0.0
         self._budget = config.host.memory_max_bytes
@@ -88,10 +89,10 @@ class Admission:
             waiting=due.waiting,
             running=tuple(known.in_look.values()),
             uses=readings.uses,
-            host=(readings.memory, self._remembered),
+            host=(readings.memory, self.remembered),
         )
         decided, explained = plan_and_explain(look, self._experience.predictor, first=explain)
-        self._remembered = decided.remembered
+        self.remembered = decided.remembered
         self.explained = {
             kind_of(one): reason_of(explained[one.id].reason) for one in due.waiting if one.id in explained
         }

@@ -196,7 +196,8 @@ class Daemon:
         if not self._draining:
             starts = parts.admission.starts(parts.known, due, now_ms, parts.boot_id, explain=explain)
             if explain:
-                parts.told.tell(parts.known.reasons(due, parts.admission.explained, MOST_TOLD), now_ms)
+                reasons = parts.known.reasons(due, parts.admission.explained, MOST_TOLD)
+                parts.told.tell(reasons, parts.admission.remembered, now_ms)
         self._look = parts.known.runs_out(due, (identifier for identifier, _ in starts))
         return starts
 

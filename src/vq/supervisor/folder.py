@@ -19,7 +19,8 @@ from vq.supervisor.decisions import EndKind, LimitFired
 ATTEMPT_SCHEMA = "vq.attempt.v1"
 RESULT_SCHEMA = "vq.attempt-result.v1"
 
-RESERVED_BYTES = 16 * 1024
+RESERVED_BYTES = 8 * 1024
+"""A result takes up so much, whatever it says, so that no room is given back for the next attempt to take anew."""
 ATTEMPT = "attempt.json"
 
 _ATTEMPT_SHAPE = Record(
@@ -54,7 +55,7 @@ _RESULT_SHAPE = Record(
         "left_over": integer(0),
         "usage": ANY_OBJECT,
     },
-    {"own_ooms": integer(0, null=True)},
+    {"own_ooms": integer(0, null=True), "no_receipt": text()},
 )
 
 
@@ -126,8 +127,8 @@ def read_attempt(folder: str) -> Attempt | None:
     return Attempt(**known)
 
 
-def read_result(path: str) -> dict[str, Any] | None:
-    """The result document at `path`, its receipt one that can be read; None as long as there is none."""
+def read_result(path: str, attempt: str) -> dict[str, Any] | None:
+    """The result document of an attempt at `path`, its receipt one that can be read; None as long as there is none."""
     # A daemon asks this of every running job once a second, and an answer is cheaper than an error.
     if not os.path.lexists(path):
         return None
@@ -137,7 +138,7 @@ def read_result(path: str) -> dict[str, Any] | None:
         read_usage(document["usage"])
     except VqError:
         return None
-    return document
+    return document if document["attempt"] == attempt else None
 
 
 class ResultFile:
@@ -146,7 +147,8 @@ class ResultFile:
     def __init__(self, path: str) -> None:
         self._path = path
         self._staged = path + PART
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
+        # Not emptied first: it may be of an attempt that is over, and its room is room.
+        flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
         self._descriptor = os.open(self._staged, flags, 0o600)
         try:
             os.posix_fallocate(self._descriptor, 0, RESERVED_BYTES)
@@ -155,18 +157,13 @@ class ResultFile:
             raise
 
     def write(self, document: dict[str, Any]) -> None:
-        """Put the result in place: whole or not at all, on disk when this returns."""
-        data = json.dumps(document, allow_nan=False).encode() + b"\n"
+        """Put the result in place, whole or not at all: what it says is on disk before it has its name."""
+        data = json.dumps(document, allow_nan=False).encode().ljust(RESERVED_BYTES - 1) + b"\n"
         _write_all(self._descriptor, data)
         os.ftruncate(self._descriptor, len(data))
-        os.fsync(self._descriptor)
+        os.fdatasync(self._descriptor)
         os.rename(self._staged, self._path)
         os.close(self._descriptor)
-        folder = os.open(os.path.dirname(self._path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
 
     def give_up(self) -> None:
         """Leave nothing."""

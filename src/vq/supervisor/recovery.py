@@ -57,7 +57,7 @@ def recover(folder: str, *, end: bool = True) -> Recovered:
         attempt = read_attempt(folder)
         if attempt is None:
             return Recovered(began=False, has_result=False, processes=())
-        has_result = read_result(attempt.result_path) is not None
+        has_result = read_result(attempt.result_path, attempt.attempt) is not None
         if attempt.boot_id != processes.boot_id():
             return Recovered(began=True, has_result=has_result, processes=())
         left = _left(attempt.mark, attempt.group, attempt.since_ticks, end=end)

@@ -1,9 +1,8 @@
 """Many supervisors from one warm process: forked, they start in a millisecond and share what they have loaded.
 
 It reads the paths of specs from its standard input, one a line. Each goes to a supervisor that has nothing to do, or
-to a new one, forked, which leaves the session and outlives it. For each it writes `began PID PATH`, and when that
-attempt is over `ended STATUS PATH`. At the end of its input it ends itself; the supervisors go on to the end of their
-attempts.
+to a new one, forked, which leaves the session and outlives it. When that attempt is over it writes `ended STATUS PATH`.
+At the end of its input it ends itself; the supervisors go on to the end of their attempts.
 
 A supervisor looks after one attempt at a time, so that everything below it is of one job. When nothing is left of that
 job it says so and waits for the next: a fork, and a copy of every page that it touches, are then spared. One whose
@@ -67,12 +66,10 @@ class _Warm:
         piece = os.read(0, _PIECE)
         *lines, self._rest = (self._rest + piece).split(b"\n")
         for line in lines:
-            path = os.fsdecode(line)
             pid = self._idle.popitem()[0] if self._idle else self._fork()
             with suppress(BrokenPipeError):  # it has just been killed, which will be said
                 os.write(self._orders[pid], line + b"\n")
-            self._at[pid] = path
-            _say(f"began {pid} {path}")
+            self._at[pid] = os.fsdecode(line)
         return bool(piece)
 
     def _hear_free(self) -> None:

@@ -6,6 +6,8 @@ import json
 import os
 from pathlib import Path
 
+import pytest
+
 from daemons import Queue, python
 from supervised import MIB, SLOWNESS
 from vq.jobs.events import KillRequested, Paused, Resumed
@@ -142,6 +144,29 @@ def test_a_job_runs_here_where_it_was_submitted(plain: Queue, tmp_path: Path) ->
     job = plain.end(identifier)
     assert (output(plain, identifier), job.work.workspace) == (f"{tmp_path}\n", str(tmp_path))
     assert (tmp_path / "_vq" / "resource-usage.json").exists()
+
+
+def test_while_a_job_runs_there_is_no_receipt_of_one_before_it(queue: Queue, tmp_path: Path) -> None:
+    look = ["sh", "-c", "ls -A _vq; echo looked"]
+    (first,) = queue.submit(look, here=True, cwd=str(tmp_path))
+    queue.end(first)
+    assert output(queue, first) == "looked\n"
+    assert os.listdir(tmp_path / "_vq") == ["resource-usage.json"]
+    (second,) = queue.submit(look, here=True, cwd=str(tmp_path))
+    job = queue.end(second)
+    assert output(queue, second) == "looked\n"
+    assert json.loads((tmp_path / "_vq" / "resource-usage.json").read_text()) == dict(job.usage or {})
+
+
+def test_a_receipt_that_cannot_be_left_is_missed_and_the_job_is_not(
+    plain: Queue, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "_vq").write_text("mine")
+    (identifier,) = plain.submit(["true"], here=True, cwd=str(tmp_path))
+    assert plain.end(identifier).state is State.COMPLETED
+    assert (tmp_path / "_vq").read_text() == "mine"
+    said = f"{identifier}: no receipt was left: {tmp_path}/_vq/resource-usage.json: "
+    assert [said in record.getMessage() for record in caplog.records] == [True]
 
 
 def test_a_link_in_the_place_of_the_receipt_is_not_followed(plain: Queue, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from daemons import Queue, python
 from vq.daemon.serving import now_ms
-from vq.daemon.told import HOLDS_MS, PERIOD_SECONDS, told
+from vq.daemon.told import HOLDS_MS, PERIOD_SECONDS, Said, told
 from vq.jobs.events import Edited, KillRequested, Paused, Resumed
 from vq.jobs.reasons import Kind
 from vq.jobs.record import Dependency, Need, Reserve, State
@@ -228,11 +228,11 @@ def test_the_daemon_tells_why_jobs_wait_as_long_as_any_does(plain: Queue) -> Non
     (first,) = plain.submit(SLEEP)
     plain.running(first)
     (second,) = plain.submit(SLEEP)
-    reason = plain.until(lambda: told(plain.folder, now_ms()).get(second), "it says why")
+    reason = plain.until(lambda: told(plain.folder, now_ms()).reasons.get(second), "it says why")
     assert (reason.kind, reason.details) == (Kind.CPU, {"needs": 1000, "free": 0})
-    assert told(plain.folder, now_ms() + 2 * HOLDS_MS) == {}
+    assert told(plain.folder, now_ms() + 2 * HOLDS_MS) == Said()
     plain.ask(second, KillRequested(at_ms=now_ms()))
-    plain.until(lambda: not told(plain.folder, now_ms()), "nothing waits", PERIOD_SECONDS * 5)
+    plain.until(lambda: not told(plain.folder, now_ms()).reasons, "nothing waits", PERIOD_SECONDS * 5)
     file = Path(plain.folder) / "waits.json"
     before = file.read_bytes()
     plain.until(plain.daemon._parts.told.is_due, "it could say so again")  # noqa: SLF001
@@ -249,11 +249,13 @@ def test_the_daemon_tells_why_jobs_wait_as_long_as_any_does(plain: Queue) -> Non
         "[" * 100_000,
         "[]",
         "9" * 5000,
-        '{"at_ms": NaN, "reasons": {"a1": {"kind": "drain", "text": ""}}}',
-        '{"at_ms": 1000, "reasons": {"a1": {"kind": "array", "text": ""}}}',
-        '{"at_ms": 1000, "reasons": ["a1"]}',
+        '{"at_ms": NaN, "host": {"short": true, "stalled": true}, "reasons": {"a1": {"kind": "drain", "text": ""}}}',
+        '{"at_ms": 1000, "host": {"short": true, "stalled": true}, "reasons": {"a1": {"kind": "array", "text": ""}}}',
+        '{"at_ms": 1000, "host": {"short": true, "stalled": true}, "reasons": ["a1"]}',
+        '{"at_ms": 1000, "host": {"short": 1, "stalled": true}, "reasons": {}}',
+        '{"at_ms": 1000, "reasons": {}}',
     ],
 )
 def test_what_is_there_in_place_of_what_a_daemon_tells_says_nothing(tmp_path: Path, text: str) -> None:
     (tmp_path / "waits.json").write_text(text)
-    assert told(str(tmp_path), 1000) == {}
+    assert told(str(tmp_path), 1000) == Said()

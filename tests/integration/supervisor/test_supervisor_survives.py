@@ -111,7 +111,7 @@ def test_a_full_disk_loses_no_end(mode: str, attempt: Make) -> None:
 def test_without_room_for_the_result_nothing_runs(attempt: Make) -> None:
     one = attempt("sampled", ["touch", "ran"])
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(one.folder)],
+        ["mount", "-t", "tmpfs", "-o", "size=8k", "tmpfs", str(one.folder)],
         check=False,
         capture_output=True,
     )
@@ -227,7 +227,7 @@ def test_supervisors_forked_from_a_warm_process_are_small_and_outlive_it(mode: s
         with (one.folder / "go").open("wb"):
             pass
     for one in jobs:
-        result = wait_until(partial(read_result, str(one.folder / "result.json")), "its result")
+        result = wait_until(partial(read_result, str(one.folder / "result.json"), one.attempt), "its result")
         assert result["end"] == "ended"
 
 
@@ -237,9 +237,8 @@ def _fork_three(warm: subprocess.Popen[bytes], jobs: list[Attempt]) -> None:
     for one in jobs:
         warm.stdin.write(f"{one.spec_path}\n".encode())
     warm.stdin.flush()
-    began = [warm.stdout.readline().split() for _ in jobs]
-    assert [word[0] for word in began] == [b"began"] * 3
-    supervisors = [psutil.Process(int(word[1])) for word in began]
+    begun = [wait_until(partial(read_attempt, str(one.folder)), "it has begun") for one in jobs]
+    supervisors = [psutil.Process(one.supervisor_pid) for one in begun]
     with (jobs[0].folder / "go").open("wb"):
         pass
     assert warm.stdout.readline().split()[:2] == [b"ended", b"0"]

@@ -14,7 +14,7 @@ import pytest
 
 from supervised import MIB, Attempt, Make, python, wait_until
 from vq.supervisor.command import SERVE, supervisor_command
-from vq.supervisor.folder import read_result
+from vq.supervisor.folder import read_attempt, read_result
 from vq.supervisor.warm import MOST_ATTEMPTS, _Warm
 
 HOLD = "x = b'x' * (100 << 20)"
@@ -26,14 +26,15 @@ class Warm:
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self.process = process
 
-    def give(self, spec_path: str) -> int:
-        """Hand a spec over; the process that supervises it."""
+    def give(self, spec_path: str) -> None:
+        """Hand a spec over."""
         assert self.process.stdin is not None
         self.process.stdin.write(f"{spec_path}\n".encode())
         self.process.stdin.flush()
-        word, pid, path = self.says()
-        assert (word, path) == ("began", spec_path)
-        return int(pid)
+
+    def supervisors(self) -> set[int]:
+        """The processes that supervise, or wait for an attempt."""
+        return {child.pid for child in psutil.Process(self.process.pid).children()}
 
     def says(self) -> tuple[str, str, str]:
         assert self.process.stdout is not None
@@ -43,9 +44,9 @@ class Warm:
     def run(self, one: Attempt) -> int:
         """Run an attempt to its end; the process that supervised it."""
         one.write_spec()
-        pid = self.give(one.spec_path)
+        self.give(one.spec_path)
         assert self.says() == ("ended", "0", one.spec_path)
-        return pid
+        return supervisor_of(one)
 
 
 @pytest.fixture
@@ -58,6 +59,12 @@ def warm() -> Iterator[Warm]:
         yield Warm(process)
 
 
+def supervisor_of(one: Attempt) -> int:
+    begun = wait_until(lambda: read_attempt(str(one.folder)), "it has begun")
+    pid: int = begun.supervisor_pid
+    return pid
+
+
 def gone(pid: int) -> Callable[[], bool]:
     return lambda: not psutil.pid_exists(pid)
 
@@ -67,7 +74,7 @@ def test_the_next_attempt_goes_to_the_same_supervisor_and_is_measured_by_itself(
 ) -> None:
     large, small = attempt(mode, python(HOLD)), attempt(mode, ["sh", "-c", "echo out; exit 3"])
     assert warm.run(large) == warm.run(small)
-    first, second = (read_result(f"{one.folder}/result.json") for one in (large, small))
+    first, second = (read_result(f"{one.folder}/result.json", one.attempt) for one in (large, small))
     assert first is not None
     assert second is not None
     assert first["usage"]["peak_rss_kb"] > 100 * 1024 > 20 * 1024 > second["usage"]["peak_rss_kb"]
@@ -82,8 +89,8 @@ def test_attempts_at_one_time_have_each_a_supervisor(mode: str, attempt: Make, w
     waiting = attempt(mode, python("import os; os.read(os.open('go', os.O_RDONLY), 1)"))
     os.mkfifo(waiting.folder / "go")
     waiting.write_spec()
-    first = warm.give(waiting.spec_path)
-    assert warm.run(attempt(mode, ["true"])) != first
+    warm.give(waiting.spec_path)
+    assert warm.run(attempt(mode, ["true"])) != supervisor_of(waiting)
     (waiting.folder / "go").write_bytes(b"")
     assert warm.says() == ("ended", "0", waiting.spec_path)
 
@@ -91,10 +98,11 @@ def test_attempts_at_one_time_have_each_a_supervisor(mode: str, attempt: Make, w
 def test_a_supervisor_whose_attempt_cannot_begin_takes_no_other(attempt: Make, warm: Warm, tmp_path: Path) -> None:
     bad = tmp_path / "bad.json"
     bad.write_text("{}")
-    failed = warm.give(str(bad))
+    warm.give(str(bad))
     assert warm.says() == ("ended", "1", str(bad))
-    assert warm.run(attempt("sampled", ["true"])) != failed
-    assert gone(failed)()
+    assert not warm.supervisors()
+    took = warm.run(attempt("sampled", ["true"]))
+    assert warm.supervisors() == {took}
 
 
 def test_a_supervisor_killed_while_it_waits_is_given_nothing(attempt: Make, warm: Warm) -> None:

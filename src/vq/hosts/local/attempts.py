@@ -167,7 +167,7 @@ class Attempts:
     def see(self, job: Job) -> Seen:
         """What there is to see of the attempt. Not to be asked while its supervisor may be about to begin."""
         folder = self.folder(job)
-        result = read_result(f"{folder}/{RESULT}")
+        result = read_result(f"{folder}/{RESULT}", self._name(job))
         if result is not None:
             return finished(result)
         if not has_attempt(folder):
@@ -175,12 +175,12 @@ class Attempts:
         if recovery.is_supervised(folder):
             return Running()
         # It may have left its result between the two looks.
-        result = read_result(f"{folder}/{RESULT}")
+        result = read_result(f"{folder}/{RESULT}", self._name(job))
         return Unwatched() if result is None else finished(result)
 
     def result(self, job: Job) -> Finished | None:
         """The result, if the attempt has left one; safe to ask at any moment."""
-        document = read_result(f"{self.folder(job)}/{RESULT}")
+        document = read_result(f"{self.folder(job)}/{RESULT}", self._name(job))
         return None if document is None else finished(document)
 
     def has_begun(self, job: Job) -> bool:
@@ -326,6 +326,7 @@ class Attempts:
             "cgroup_parent": None if parent is None else parent.document(),
             "oom_score_adj": oom_score_adj(life.reserved_bytes or 0, enforcement.budget_bytes),
             "notify_path": wake_path(self.state_folder),
+            "workspace": work.workspace,
         }
 
 

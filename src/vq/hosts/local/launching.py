@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from vq.supervisor.command import SERVE, supervisor_command
 
 _PIECE = 64 * 1024
-_ENDED = 3
 _PATIENCE_SECONDS = 2.0
 
 
@@ -122,11 +121,10 @@ class Launcher:
                 break
             *lines, self._rest = (self._rest + piece).split(b"\n")
             for line in lines:
-                words = line.split(b" ", _ENDED - 1)
-                if words[0] == b"ended" and len(words) == _ENDED:
-                    path = os.fsdecode(words[2])
-                    self._sent.pop(path, None)
-                    self._told.append(Gone(spec_path=path, status=int(words[1])))
+                _, status, name = line.split(b" ", 2)
+                path = os.fsdecode(name)
+                self._sent.pop(path, None)
+                self._told.append(Gone(spec_path=path, status=int(status)))
 
     def _read(self) -> bytes | None:
         """What the warm process says; empty at its end, None when there is nothing."""
