@@ -74,8 +74,8 @@ def _show(output: Output, asked: Asked, refusal: str, doing: Mapping[State, str]
 def kill(now: bool, **options: Any) -> None:  # noqa: FBT001 - click passes flags so
     """End jobs, waiting or running.
 
-    Every process of a running job gets TERM, and after ten seconds (`kill_grace`) KILL. The command returns once that is
-    recorded; `vq wait JOB` waits for the end.
+    Every process of a running job gets TERM, and after ten seconds (`kill_grace`) KILL. The command returns once that
+    is recorded; `vq wait JOB` waits for the end.
     """
     _request(options, KillRequested(at_ms=now_ms(), at_once=now), dict.fromkeys(ACTIVE, "ending"))
 
