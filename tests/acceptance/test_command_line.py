@@ -9,10 +9,12 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 from support.command import INSTALLED, Run, run_installed
@@ -29,6 +31,7 @@ from support.documents import (
 )
 from vq.cli import run
 from vq.cli.commands import COMMANDS, ELSEWHERE, SECTIONS
+from vq.cli.commands import vq as root
 from vq.cli.options import summary
 from vq.cli.submit import submit
 from vq.cli.submitting import OPTIONS_ELSEWHERE
@@ -182,6 +185,35 @@ def test_an_option_of_another_queue_is_told_what_it_is_called_here(
     ended = vq(command, option, "--", "true")
     assert ended.status == 2
     assert f"Did you mean '{meant}'?" in ended.err
+
+
+@pytest.mark.parametrize("option", ["--gres=gpu:1", "--gpus", "-G1", "--gpus-per-task=1"])
+def test_of_gpus_it_is_said_what_to_do_instead(option: str, vq: Run) -> None:
+    for words in ((option,), ("localhost", option)):
+        ended = vq("submit", *words, "--", "true")
+        assert ended.status == 2
+        assert "vq does not manage GPUs\n" in ended.err
+        assert "slots = 1" in ended.err
+
+
+def commands(group: click.Group) -> Iterator[click.Command]:
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        found = group.get_command(context, name)
+        assert found is not None
+        yield from commands(found) if isinstance(found, click.Group) else [found]
+
+
+def test_of_quiet_each_command_says_what_is_still_printed() -> None:
+    texts = {
+        command.name: option.help
+        for command in commands(root)
+        for option in command.params
+        if isinstance(option, click.Option) and "--quiet" in option.opts
+    }
+    assert len(texts) > 10
+    assert all(re.match(r"Print (only|nothing)", text or "") for text in texts.values()), texts
+    assert texts["status"] == "Print only the state."
 
 
 def test_every_option_of_another_queue_leads_to_one_of_ours() -> None:

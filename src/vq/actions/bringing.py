@@ -164,8 +164,11 @@ def _head(path: str, most: int) -> bytes:
             os.close(descriptor)
 
 
-def unread_directives(bringing: Bringing) -> str | None:
-    """What to know of the options that a script gives to another queue at its head; None where it gives none."""
+def unread_directives(bringing: Bringing) -> tuple[str, list[str]] | None:
+    """What to know of the options that a script gives to another queue at its head; None where it gives none.
+
+    With it come the options of vq that mean the same, as a command line takes them.
+    """
     if bringing.named is None:
         return None
     try:
@@ -174,10 +177,10 @@ def unread_directives(bringing: Bringing) -> str | None:
         return None
     if b"\n#" not in head:
         return None
-    from vq.formats.directives import directives, note  # noqa: PLC0415 - few scripts say anything to other queues
+    from vq.formats.directives import directives, note, options  # noqa: PLC0415 - few scripts say anything to other queues
 
     found = directives(head)
-    return None if found is None else f"{bringing.named}: {note(found)}"
+    return None if found is None else (f"{bringing.named}: {note(found)}", options(found))
 
 
 def _quoted(*words: str) -> str:

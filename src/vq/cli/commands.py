@@ -54,7 +54,7 @@ SECTIONS = {
     "What jobs do": ("queue", "status", "explain", "logs", "usage"),
     "The queue and its host": ("daemon", "host", "doctor", "config"),
     "Estimates": ("estimate", "estimate-collect", "estimate-evaluate", "estimate-calibrate", "digest"),
-    "What runs tell": ("history", "predict", "simulate", "advise"),
+    "What earlier runs tell": ("history", "predict", "simulate", "advise"),
     "Shell": ("completion",),
 }
 """The commands as `vq --help` lists them; each stands in one section."""
@@ -152,6 +152,8 @@ def _print_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
 )
 def vq() -> None:
     """A job queue that knows what its jobs will need.
+
+    `vq submit -- COMMAND` is all it takes to begin: the first one starts the daemon, which runs the jobs.
 
     Exit status: 0 done; 1 it failed, or the data are bad; 2 wrong usage.
     """

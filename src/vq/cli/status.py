@@ -18,10 +18,10 @@ from vq.cli.jobs import the_queue
 from vq.cli.options import json_option, quiet_option
 from vq.cli.output import Output
 from vq.jobs.reasons import read_reason, reason_document
-from vq.jobs.record import ACTIVE, State
+from vq.jobs.record import ACTIVE, Need, State
 from vq.jobs.times import MINUTE_SECONDS, shown_seconds
 from vq.store import jobs as stored
-from vq.wording import MIB, human_bytes, human_cpus, human_seconds
+from vq.wording import MIB, counted, human_bytes, human_cpus, human_seconds
 
 Entry = tuple[str, str]
 
@@ -35,6 +35,7 @@ _SOURCES = {
     "oom-retry": "from --oom-retry",
     None: "its share of the host",
 }
+_NEEDS = {Need.COMPLETED: "once it has completed", Need.ENDED: "once it has ended, however"}
 
 
 @click.command(
@@ -48,7 +49,7 @@ _SOURCES = {
 @click.argument("job")
 @click.option("--show-env", is_flag=True, help="Show the environment that was captured with it, too.")
 @json_option
-@quiet_option
+@quiet_option("only the state")
 def status(job: str, show_env: bool, as_json: bool, quiet: bool) -> None:  # noqa: FBT001 - click passes flags so
     """Show all that is known of JOB: what it is to do, how far it is, and what it used."""
     output = Output(json=as_json, quiet=quiet)
@@ -129,16 +130,18 @@ def _work(record: dict[str, Any]) -> Iterator[Entry]:
         yield "folder", record["cwd"]
     if record["workspace"] not in (None, record["cwd"]):
         yield "workspace", record["workspace"]
-    for key in ("profile", "priority", "retry"):
+    for key in ("profile", "priority"):
         if record[key] not in ("default", 0):
             yield key, str(record[key])
+    if record["retry"]:
+        yield "retry", f"up to {counted(record['retry'], 'time')}, after a plain failure"
     if record["tags"]:
         yield "tags", ", ".join(record["tags"])
     if record["array"] is not None:
         array = record["array"]
         yield "array", f"{array['group']}, index {array['index']} of {array['total']}"
     for need in record["depends_on"]:
-        yield "after", f"{need['job']} ({need['kind']})"
+        yield "after", f"{need['job']}, {_NEEDS[need['kind']]}"
     if record["parent"] is not None:
         yield "in place of", record["parent"]
 
@@ -161,14 +164,14 @@ def _of(record: dict[str, Any]) -> str:
 
 def _limits(record: dict[str, Any]) -> Iterator[Entry]:
     yield "cpus", str(record["cpus"])
-    yield "mem_mb", f"{record['mem_mb']} ({_SOURCES[record['mem_mb_source']]})"
+    yield "memory limit", f"{record['mem_mb']} MiB ({_SOURCES[record['mem_mb_source']]})"
     if "reserved" in record["said"]:
         yield "reserved", record["said"]["reserved"]
     elif record["reserved_bytes"] is not None:
         yield "reserved", human_bytes(record["reserved_bytes"])
     if record["wall_time_seconds"] is not None:
         source = _SOURCES[record["wall_time_source"]]
-        yield "wall_time", f"{shown_seconds(record['wall_time_seconds'])} ({source})"
+        yield "time limit", f"{shown_seconds(record['wall_time_seconds'])} ({source})"
     if record["resource_estimate"] is not None:
         yield "estimate", estimate_line(record["resource_estimate"], record["resource_estimate_calibration"])
 

@@ -327,6 +327,11 @@ def test_jobs_are_selected_by_all_that_is_given_and_the_latest_comes_first(store
     assert ids(states=(State.COMPLETED, State.FAILED), limit=1) == ["a4"]
     assert ids(states=(State.PENDING,), name="y") == ["a5", "a2"]
     assert ids(tag="t1", name="x", states=(State.FAILED,)) == ["a4"]
+    assert counts(store, Selection(name="x")) == {State.COMPLETED: 1, State.PENDING: 1, State.FAILED: 1}
+    assert counts(store, Selection(name="x", states=(State.FAILED, State.KILLED))) == {State.FAILED: 1}
+    assert counts(store, Selection(tag="t0", name="y")) == {State.PENDING: 1}
+    assert counts(store, Selection(tag="t2", name="y")) == {}
+    assert counts(store, Selection(states=(State.PENDING,))) == {State.PENDING: 3}
     assert select_active(store, Selection()) == ["a2", "a3", "a5"]
     assert select_active(store, Selection(tag="t0")) == ["a3", "a5"]
 

@@ -194,9 +194,10 @@ def test_a_program_outside_steers_no_terminal() -> None:
         "pending": 0,
     }
     fields = fields_of_host(found)
-    assert ("Outside", "1 GiB a\\x1b[31m") in fields
+    assert ("Others hold", "1 GiB a\\x1b[31m") in fields
     assert ("", "5 bytes b (1,234 processes)") in fields
-    assert ("Host leaves", "1 GiB for the next start, of 1 GiB") in fields
+    assert ("Host leaves", "1 GiB for the next job, of 1 GiB for all of them; other programs have the rest") in fields
     stalled = fields_of_host({**found, "host_stalled": True, "high_water_bytes": GIB})
-    assert ("Host leaves", "nothing while it stalls for memory") in stalled
-    assert ("High water", "nothing starts while jobs use 1 GiB or more") in stalled
+    assert ("Host leaves", "nothing while its programs wait for memory") in stalled
+    assert ("Admission", "caps: a job reserves its whole limit") in fields
+    assert ("Nearly full", "no job starts while jobs use 1 GiB or more") in stalled
