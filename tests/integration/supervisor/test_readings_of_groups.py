@@ -223,8 +223,16 @@ def test_what_is_below_another_process_with_the_number_of_a_supervisor_is_not_it
         for ticks in (own.start_ticks, own.start_ticks - 1):
             folder = tmp_path / str(ticks)
             folder.mkdir()
-            known = {"attempt": "a1.1", "boot_id": "", "mark": "none", "result_path": "", "group": None}
-            write_attempt(str(folder), Attempt(since_ticks=ticks, supervisor_pid=own.pid, **known))
+            attempt = Attempt(
+                attempt="a1.1",
+                boot_id="",
+                since_ticks=ticks,
+                supervisor_pid=own.pid,
+                mark="none",
+                result_path="",
+                group=None,
+            )
+            write_attempt(str(folder), attempt)
             uses.append(machine.use_bytes(str(folder)))
     machine.close()
     assert uses[0] is not None
