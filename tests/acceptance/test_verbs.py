@@ -652,6 +652,16 @@ def test_a_limit_that_fired_stands_in_the_case(live: Queue, fired: str) -> None:
         assert "memory_limit_bytes" not in case
 
 
+def test_submissions_are_checked_against_what_the_daemon_goes_by(live: Queue) -> None:
+    config = live.root / "config" / "vq" / "config.toml"
+    config.write_text(config.read_text().replace('"4G"', '"1G"'))
+    waits = ("--mem-mb", "2000", "--not-before", "+2h", "--", "true")
+    job = live.ok("submit", *waits).strip()
+    live.ok("daemon", "stop")
+    assert "1024 MiB fit" in live.refused("submit", *waits)
+    assert live.status(job)["mem_mb"] == 2000
+
+
 def test_the_host_and_the_configuration_are_shown(queue: Queue) -> None:
     host = queue.json("host")
     assert (host["memory_max_bytes"], host["cpus"], host["running"]) == (4 << 30, 2, 0)
