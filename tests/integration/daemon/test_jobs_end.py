@@ -11,11 +11,13 @@ import pytest
 from daemons import Queue, python
 from made_jobs import job as made_job
 from supervised import MIB, SLOWNESS
+from vq.hosts.local.attempts import digest_of
 from vq.hosts.local.environment import job_environment
 from vq.jobs.events import KillRequested, Paused, Resumed
 from vq.jobs.record import Array, Limit, MemorySource, State, WallSource
 from vq.readings import processes
 from vq.supervisor.folder import read_attempt
+from vq.supervisor.requests import OUTGREW, Request, ask
 
 HOLD = f"import sys, time; x = b'x' * (int(sys.argv[1]) << 20); print('held', flush=True); time.sleep({0.2 * SLOWNESS})"
 SAY = "import os, sys; print(*(os.environ[name] for name in sys.argv[1:]))"
@@ -151,11 +153,16 @@ def test_threads_are_as_many_as_cpus_unless_the_submitter_says_so(variable: str)
     assert job_environment(subject, {variable: "7"}, "/")[variable] == "7"
 
 
-def test_the_group_of_a_job_has_the_limits_of_the_job_and_no_soft_one(queue: Queue) -> None:
+def test_a_job_has_the_grace_of_the_host_and_a_group_with_its_limits_and_no_soft_one(queue: Queue) -> None:
     (identifier,) = queue.submit(SLEEP, cpus=2, mem_mb=70)
     queue.running(identifier)
     attempt = read_attempt(f"{queue.folder}/attempts/{identifier}.1")
     assert attempt is not None
+    assert json.loads(Path(queue.folder, "attempts", f"{identifier}.1", "spec.json").read_text())[
+        "kill_grace_seconds"
+    ] == pytest.approx(1)
+    for folder in () if attempt.group is None else attempt.group.folders.values():
+        assert Path(folder).parent.name == f"vq-{digest_of(queue.folder)}.slice"
     limit = str(70 * MIB)
     expected = {
         "memory": {"memory.limit_in_bytes": limit, "memory.memsw.limit_in_bytes": limit},
@@ -250,6 +257,15 @@ def test_a_job_that_outgrows_its_reservation_near_the_budget_starts_again_with_i
     assert job.life.reserved_bytes == 300 * MIB
     row = queue.history()[3]
     assert (row["oom_killed"], row["own_cap"], row["hit_cap"], row["reserved"]) == (1, 0, 0, 256 * MIB)
+
+
+def test_a_job_that_the_hosts_limit_ended_starts_no_second_time_where_it_shall_not(plain: Queue) -> None:
+    plain.text = '[host]\non_host_oom = "fail"\n'
+    (identifier,) = plain.submit(SLEEP)
+    plain.running(identifier)
+    assert ask(f"{plain.folder}/attempts/{identifier}.1", Request(action="kill-now", why=OUTGREW))
+    job = plain.end(identifier)
+    assert (job.state, job.life.limit_fired, job.life.attempt) == (State.OOM_KILLED, Limit.HOST, 1)
 
 
 def test_a_job_that_uses_no_cpu_for_the_configured_time_starves(queue: Queue) -> None:
