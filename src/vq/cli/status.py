@@ -104,6 +104,9 @@ def _admission(place: Place, identifier: str) -> Iterator[Entry]:
         yield "reserved", reserved_sentence(found.job, prediction.memory, prediction.basis, config.margin_percent)
     if found.job.state is State.PENDING:
         yield "waits", waits_sentence(found.reason, found.ahead)
+    step = next_step(found.job, config.host.memory_max_bytes)
+    if step is not None:
+        yield "next", step
 
 
 def _ending(place: Place, identifier: str) -> Iterator[Entry]:
@@ -153,7 +156,7 @@ def _of(record: dict[str, Any]) -> str:
 
 def _limits(record: dict[str, Any]) -> Iterator[Entry]:
     yield "cpus", str(record["cpus"])
-    yield "memory limit", f"{record['mem_mb']} MiB ({_SOURCES[record['mem_mb_source']]})"
+    yield "memory limit", f"{human_bytes(record['mem_mb'] * MIB)} ({_SOURCES[record['mem_mb_source']]})"
     if "reserved" in record["said"]:
         yield "reserved", record["said"]["reserved"]
     elif record["reserved_bytes"] is not None:
