@@ -212,7 +212,7 @@ def test_of_gpus_it_is_said_what_to_do_instead(option: str, vq: Run) -> None:
 def test_of_an_option_without_an_equal_it_is_said_what_to_do_instead(option: str, instead: str, vq: Run) -> None:
     ended = vq("submit", option, "--", "true")
     assert ended.status == 2
-    assert f"there is no {option.split('=')[0]}: " in ended.err
+    assert f"there is no {option.partition('=')[0]}: " in ended.err
     assert instead in ended.err
 
 
@@ -460,7 +460,23 @@ def test_run_takes_a_status_from_click() -> None:
 def test_a_name_of_another_queue_is_told_what_it_is_called_here(name: str, hint: str, vq: Run) -> None:
     ended = vq(*shlex.split(name))
     assert ended.status == 2
-    assert ended.err.splitlines() == [f"vq: error: there is no command '{name.split()[0]}'", f"  {hint}"]
+    assert ended.err.splitlines() == [f"vq: error: there is no command '{name.partition(' ')[0]}'", f"  {hint}"]
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        ("status", "vq queue shows the jobs and their ids; see vq status --help"),
+        ("queue a1", "vq status JOB shows one job; see vq queue --help"),
+        ("purge", "such as vq purge --older-than 30d; see vq purge --help"),
+        ("advise rows.jsonl", "the rows to learn from: --history ROWS.jsonl; see vq advise --help"),
+        ("logs a1 a2", "see vq logs --help"),
+    ],
+)
+def test_a_word_too_few_or_too_many_is_told_what_helps(words: str, hint: str, vq: Run) -> None:
+    ended = vq(*words.split())
+    assert ended.status == 2
+    assert ended.err.splitlines()[1:] == [f"  {hint}"]
 
 
 def test_every_name_of_another_queue_leads_to_a_command() -> None:

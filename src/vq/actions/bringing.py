@@ -191,7 +191,7 @@ def _quoted(*words: str) -> str:
 
 
 def _as_command(words: Sequence[str]) -> str:
-    """Words as a shell reads them, as a command: what was quoted as one word, as task-spooler takes it, is for a shell."""
+    """Words as a shell reads them, as a command: a command line that was quoted as one word is for a shell."""
     return _quoted("sh", "-c", *words) if len(words) == 1 and " " in words[0] else _quoted(*words)
 
 

@@ -48,14 +48,17 @@ OPTIONS_ELSEWHERE = {
 }
 """What other queues call an option, and what it is here."""
 
+_GPUS_INSTEAD = (
+    "to run so many jobs on them at once, give a profile slots ([profiles.gpu] slots = 1), and submit with"
+    " --profile gpu; which one a job sees is for you to say: --env CUDA_VISIBLE_DEVICES=0"
+)
 _WITHOUT_EQUAL = {
     name: (why, instead)
     for names, why, instead in (
         (
             "--gres --gpus -G --gpus-per-node --gpus-per-socket --gpus-per-task",
             "vq does not manage GPUs",
-            "to run so many jobs on them at once, give a profile slots ([profiles.gpu] slots = 1), and submit with"
-            " --profile gpu; which one a job sees is for you to say: --env CUDA_VISIBLE_DEVICES=0",
+            _GPUS_INSTEAD,
         ),
         (
             "--output -o --error -e",
