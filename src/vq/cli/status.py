@@ -81,7 +81,7 @@ def _groups(record: dict[str, Any]) -> Iterator[Iterator[Entry]]:
 
 
 def _there(path: str, record: dict[str, Any]) -> str:
-    """A path of the record, and whether what an ended job leaves there is not: never written, purged, or removed by hand."""
+    """A path of the record, and whether what an ended job leaves there is not: purged, or never written."""
     is_gone = State(record["state"]).ended and not os.path.lexists(path)
     return f"{path} (not there)" if is_gone else path
 
@@ -163,7 +163,7 @@ def _of(record: dict[str, Any]) -> str:
 
 def _limits(record: dict[str, Any]) -> Iterator[Entry]:
     yield "cpus", str(record["cpus"])
-    yield "memory limit", f"{human_bytes(record['mem_mb'] * MIB)} ({_SOURCES[record['mem_mb_source']]})"
+    yield "memory limit", f"{record['mem_mb']} MiB ({_SOURCES[record['mem_mb_source']]})"
     if "reserved" in record["said"]:
         yield "reserved", record["said"]["reserved"]
     elif record["reserved_bytes"] is not None:
