@@ -85,6 +85,7 @@ def test_a_script_that_is_not_there_is_told_from_a_command(queue: Queue) -> None
     (queue.cwd / "work" / "relax.sh").write_text("")
     (queue.cwd / "train.py").write_text("")
     assert "to run a command, put -- before it: vq submit -- ls -la" in queue.refused("submit", "ls", "-la")
+    assert "vq submit -- sh -c 'sleep 3'\n" in queue.refused("submit", "sleep 3")
     absent = queue.refused("submit", "other.sh")
     assert f"there is no script other.sh: no such file, looked for from {queue.cwd}\n" in absent
     assert "-d" in absent

@@ -536,6 +536,8 @@ def test_a_purge_removes_what_no_job_needs_and_keeps_the_history(live: Queue) ->
     assert not (live.state / "workspaces" / "a1").exists()
     assert live.status("a1")["usage"] is not None
     assert live.run("logs", "a1").returncode == 1
+    lines = dict(line.split(": ", 1) for line in live.ok("status", "a1").splitlines() if ": " in line)
+    assert all(lines[key].endswith(" (not there)") for key in ("folder", "stdout", "stderr"))
     assert "the workspace of a1 is gone: it was purged" in live.run("fetch", "a1", "-o", "gone").stderr
     live.ok("resubmit", "a1")
     live.ok("wait", "a4")

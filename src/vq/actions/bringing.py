@@ -190,6 +190,11 @@ def _quoted(*words: str) -> str:
     return shlex.join(words)
 
 
+def _as_command(words: Sequence[str]) -> str:
+    """Words as a shell reads them, as a command: a command line that was quoted as one word is for a shell."""
+    return _quoted("sh", "-c", *words) if len(words) == 1 and " " in words[0] else _quoted(*words)
+
+
 def _no_script(words: Sequence[str], folder: str | None = None) -> UsageError:
     """The refusal of a first word that is no file: a script that is not there, a folder, or a command."""
     word = words[0]
@@ -200,7 +205,7 @@ def _no_script(words: Sequence[str], folder: str | None = None) -> UsageError:
     if "/" not in word and os.path.splitext(word)[1] not in _BY_ENDING:
         return UsageError(
             f"{word!r} is no file here, so it is neither a script nor an option",
-            hint=f"to run a command, put -- before it: vq submit -- {_quoted(*words)}",
+            hint=f"to run a command, put -- before it: vq submit -- {_as_command(words)}",
         )
     beside = _like(os.path.basename(word), folder or os.path.dirname(word) or ".")
     places = f"{os.getcwd()} or {folder}" if folder is not None else os.getcwd()

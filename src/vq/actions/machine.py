@@ -64,7 +64,7 @@ def host_document(place: Place, environment: Mapping[str, str], now_ms: int) -> 
     by_peaks = config.host.admission == Policy.MEASURED.value
     reserved = _reserved(place, running, config, now_ms) if by_peaks else _recorded(running)
     charged = sum(max(size, uses.get(job) or 0) for job, size in reserved.items())
-    budget = host.budget(memory, charged, told(place.folder, now_ms).host)
+    budget = host.budget(memory, charged, host.Remembered(**told(place.folder, now_ms).host))
     counts = stored.counts(place.store)
     return {
         "host": "localhost",

@@ -30,6 +30,7 @@ from vq.wording import MIB, human_bytes
 
 _HEADINGS = ("ID", "STATE", "NAME", "CPUS", "MEMORY", "TIME", "NOTE")
 _RIGHT = frozenset((3, 4, 5))
+_NAMES = 2
 _MS = 1000
 _LOOK_SECONDS = 1.0
 _HOME_AND_CLEAR = "\033[H\033[J"
@@ -135,7 +136,7 @@ def _show(output: Output, place: Place, looked: _Looked) -> None:
     else:
         waits = why_waiting(place, records, now_ms)
         if records:
-            output.listing(_HEADINGS, [_row(record, waits, now_ms) for record in records], right=_RIGHT)
+            output.listing(_HEADINGS, [_row(record, waits, now_ms) for record in records], right=_RIGHT, names=_NAMES)
         else:
             note("no job to show; vq queue --all shows every job")
         rest = ", ".join(_rest(records, looked.asked))

@@ -78,7 +78,14 @@ def _groups(record: dict[str, Any]) -> Iterator[Iterator[Entry]]:
     yield _limits(record)
     yield _times(record)
     yield _used(record)
-    yield ((name, record[f"{name}_path"]) for name in ("stdout", "stderr") if record[f"{name}_path"] is not None)
+    paths = ((name, record[f"{name}_path"]) for name in ("stdout", "stderr"))
+    yield ((name, _there(path, record)) for name, path in paths if path is not None)
+
+
+def _there(path: str, record: dict[str, Any]) -> str:
+    """A path of the record, and whether what an ended job leaves there is not: purged, or never written."""
+    is_gone = State(record["state"]).ended and not os.path.lexists(path)
+    return f"{path} (not there)" if is_gone else path
 
 
 def _standing(record: dict[str, Any]) -> Iterator[Entry]:
@@ -106,6 +113,9 @@ def _admission(place: Place, identifier: str) -> Iterator[Entry]:
         yield "reserved", reserved_sentence(found.job, prediction.memory, prediction.basis, config.margin_percent)
     if found.job.state is State.PENDING:
         yield "waits", waits_sentence(found.reason, found.ahead)
+    step = next_step(found.job, config.host.memory_max_bytes)
+    if step is not None:
+        yield "next", step
 
 
 def _waits_for(place: Place, identifier: str) -> dict[str, Any] | None:
@@ -127,9 +137,9 @@ def _ending(place: Place, identifier: str) -> Iterator[Entry]:
 def _work(record: dict[str, Any]) -> Iterator[Entry]:
     yield "command", shlex.join(record["command"])
     if record["cwd"] is not None:
-        yield "folder", record["cwd"]
+        yield "folder", _there(record["cwd"], record)
     if record["workspace"] not in (None, record["cwd"]):
-        yield "workspace", record["workspace"]
+        yield "workspace", _there(record["workspace"], record)
     for key in ("profile", "priority"):
         if record[key] not in ("default", 0):
             yield key, str(record[key])

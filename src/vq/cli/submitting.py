@@ -32,23 +32,68 @@ OPTIONS_ELSEWHERE = {
     name: ours
     for ours, names in {
         "--array": "-a",
-        "--cpus": "-c --cpus-per-task",
+        "--auto-resume": "--requeue",
+        "--cpus": "-c --cpus-per-task -n --ntasks --ntasks-per-node",
         "--depends-on": "--dependency --after",
         "--dir": "-D --chdir -w --working-directory",
+        "--env": "--export",
         "--name": "-J --job-name -l --label",
         "--not-before": "-b --begin --delay",
         "--profile": "-p --partition -g --group",
+        "--priority": "--nice",
+        "--quiet": "--parsable --print-task-id",
         "--time": "-t",
     }.items()
     for name in names.split()
 }
 """What other queues call an option, and what it is here."""
 
-_GPUS = frozenset(("--gres", "--gpus", "-G", "--gpus-per-node", "--gpus-per-socket", "--gpus-per-task"))
-_NO_GPUS = (
+_GPUS_INSTEAD = (
     "to run so many jobs on them at once, give a profile slots ([profiles.gpu] slots = 1), and submit with"
     " --profile gpu; which one a job sees is for you to say: --env CUDA_VISIBLE_DEVICES=0"
 )
+_WITHOUT_EQUAL = {
+    name: (why, instead)
+    for names, why, instead in (
+        (
+            "--gres --gpus -G --gpus-per-node --gpus-per-socket --gpus-per-task",
+            "vq does not manage GPUs",
+            _GPUS_INSTEAD,
+        ),
+        (
+            "--output -o --error -e",
+            "vq keeps what every job writes",
+            "vq logs JOB prints it, and vq logs JOB -f while it runs",
+        ),
+        (
+            "--wrap",
+            "a command needs no script around it",
+            "it stands behind --: vq submit -- COMMAND, or with a shell: vq submit -- sh -c 'COMMAND'",
+        ),
+        (
+            "--hold -H --stashed -s",
+            "a job is held once it is in the queue",
+            "vq pause JOB holds it, vq resume JOB releases it; --not-before +1h gives you the time to",
+        ),
+        (
+            "--mem-per-cpu",
+            "a memory limit is that of the whole job",
+            "--mem SIZE, for all of its CPUs together",
+        ),
+        (
+            "--mail-type --mail-user",
+            "vq sends no mail",
+            "hooks.on_end in the configuration is a command that runs when a job has ended",
+        ),
+        (
+            "-A --account -N --nodes --qos -C --constraint --reservation --exclusive",
+            "there is one host, and the queue on it is yours alone",
+            "leave it out; --cpus and --mem say how much of the host a job needs",
+        ),
+    )
+    for name in names.split()
+}
+"""Options of other queues that nothing is the same as here: why, and what to do instead."""
 
 Command = Callable[..., Any]
 
@@ -75,8 +120,9 @@ class WithCommand(click.Command):
         try:
             _, words, _ = self.make_parser(ctx).parse_args(args=list(args))
         except click.NoSuchOption as error:
-            if error.option_name in _GPUS:
-                raise UsageError(f"there is no {error.option_name}: vq does not manage GPUs", hint=_NO_GPUS) from None
+            if error.option_name in _WITHOUT_EQUAL:
+                why, instead = _WITHOUT_EQUAL[error.option_name]
+                raise UsageError(f"there is no {error.option_name}: {why}", hint=instead) from None
             meant = OPTIONS_ELSEWHERE.get(error.option_name)
             if meant is None:
                 raise

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import pytest
@@ -162,6 +163,20 @@ def test_what_a_job_waits_for_is_said_with_how_many_are_ahead() -> None:
     assert waits_sentence(needs, 3) == "needs 1.25 GiB of memory, 1 GiB are free; 3 jobs ahead"
     assert waits_sentence(needs, 0) == "needs 1.25 GiB of memory, 1 GiB are free; first in line"
     assert waits_sentence(None, 1) == "nothing keeps it: it starts at the daemon's next look; 1 job ahead"
+
+
+def test_what_waits_for_something_of_its_own_is_not_in_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert waits_sentence(Reason(kind=Kind.HELD), 0) == "held until it is resumed"
+    after = Reason(kind=Kind.DEPENDENCY, details={"job": "a1", "state": None})
+    assert waits_sentence(after, 3) == "waits for a1"
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    try:
+        later = Reason(kind=Kind.NOT_BEFORE, details={"at": 1_796_115_590_000})
+        assert waits_sentence(later, 0) == "not to start before 2026-12-01 09:59:50 CET"
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 def test_what_the_cpus_cost_is_said() -> None:
