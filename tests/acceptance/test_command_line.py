@@ -6,13 +6,16 @@ import importlib
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 from support.command import INSTALLED, Run, run_installed
@@ -29,6 +32,7 @@ from support.documents import (
 )
 from vq.cli import run
 from vq.cli.commands import COMMANDS, ELSEWHERE, SECTIONS
+from vq.cli.commands import vq as root
 from vq.cli.options import summary
 from vq.cli.submit import submit
 from vq.cli.submitting import OPTIONS_ELSEWHERE
@@ -182,6 +186,54 @@ def test_an_option_of_another_queue_is_told_what_it_is_called_here(
     ended = vq(command, option, "--", "true")
     assert ended.status == 2
     assert f"Did you mean '{meant}'?" in ended.err
+
+
+@pytest.mark.parametrize("option", ["--gres=gpu:1", "--gpus", "-G1", "--gpus-per-task=1"])
+def test_of_gpus_it_is_said_what_to_do_instead(option: str, vq: Run) -> None:
+    for words in ((option,), ("localhost", option)):
+        ended = vq("submit", *words, "--", "true")
+        assert ended.status == 2
+        assert "vq does not manage GPUs\n" in ended.err
+        assert "slots = 1" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("option", "instead"),
+    [
+        ("--wrap=sleep 3", "vq submit -- sh -c 'COMMAND'"),
+        ("-o", "vq logs JOB"),
+        ("--error=run.err", "vq logs JOB"),
+        ("--hold", "vq pause JOB"),
+        ("--nodes=1", "leave it out"),
+        ("--mem-per-cpu=1G", "--mem SIZE"),
+        ("--mail-user=me", "hooks.on_end"),
+    ],
+)
+def test_of_an_option_without_an_equal_it_is_said_what_to_do_instead(option: str, instead: str, vq: Run) -> None:
+    ended = vq("submit", option, "--", "true")
+    assert ended.status == 2
+    assert f"there is no {option.partition('=')[0]}: " in ended.err
+    assert instead in ended.err
+
+
+def commands(group: click.Group) -> Iterator[click.Command]:
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        found = group.get_command(context, name)
+        assert found is not None
+        yield from commands(found) if isinstance(found, click.Group) else [found]
+
+
+def test_of_quiet_each_command_says_what_is_still_printed() -> None:
+    texts = {
+        command.name: option.help
+        for command in commands(root)
+        for option in command.params
+        if isinstance(option, click.Option) and "--quiet" in option.opts
+    }
+    assert len(texts) > 10
+    assert all(re.match(r"Print (only|nothing)", text or "") for text in texts.values()), texts
+    assert texts["status"] == "Print only the state."
 
 
 def test_every_option_of_another_queue_leads_to_one_of_ours() -> None:
@@ -397,18 +449,39 @@ def test_run_takes_a_status_from_click() -> None:
         ("help", "did you mean vq --help?"),
         ("sumbit", "did you mean vq submit?"),
         ("restart", "did you mean vq daemon restart?"),
+        ("clean", "did you mean vq purge --older-than 7d?"),
+        ("scontrol hold 17", "did you mean vq pause JOB?"),
+        ("scontrol update job=17", "did you mean vq edit JOB?"),
+        ("scontrol reconfigure", "did you mean vq edit JOB?"),
+        ("sh -c 'echo $X'", "to run it as a job: vq submit -- sh -c 'echo $X'"),
         ("compile", "vq --help lists the commands"),
     ],
 )
 def test_a_name_of_another_queue_is_told_what_it_is_called_here(name: str, hint: str, vq: Run) -> None:
-    ended = vq(name)
+    ended = vq(*shlex.split(name))
     assert ended.status == 2
-    assert ended.err.splitlines() == [f"vq: error: there is no command '{name}'", f"  {hint}"]
+    assert ended.err.splitlines() == [f"vq: error: there is no command '{name.partition(' ')[0]}'", f"  {hint}"]
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        ("status", "vq queue shows the jobs and their ids; see vq status --help"),
+        ("queue a1", "vq status JOB shows one job; see vq queue --help"),
+        ("purge", "such as vq purge --older-than 30d; see vq purge --help"),
+        ("advise rows.jsonl", "the rows to learn from: --history ROWS.jsonl; see vq advise --help"),
+        ("logs a1 a2", "see vq logs --help"),
+    ],
+)
+def test_a_word_too_few_or_too_many_is_told_what_helps(words: str, hint: str, vq: Run) -> None:
+    ended = vq(*words.split())
+    assert ended.status == 2
+    assert ended.err.splitlines()[1:] == [f"  {hint}"]
 
 
 def test_every_name_of_another_queue_leads_to_a_command() -> None:
     assert ELSEWHERE.keys().isdisjoint(COMMANDS)
-    assert {meant.split()[0] for meant in ELSEWHERE.values()} <= {*COMMANDS, "--help"}
+    assert {meant.split()[0] for meant in ELSEWHERE.values()} <= {*COMMANDS, "--help", "--version"}
 
 
 def test_an_output_of_another_program_is_told_by_its_words(here: Path, vq: Run) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import sys
 from typing import Any
 
@@ -16,8 +18,43 @@ HOLD = "held = bytearray(300 << 20); print('holds', flush=True); import time; ti
 
 
 def groups(queue: Queue) -> Any:
-    (found,) = (one for one in queue.json("doctor")["findings"] if one["what"] == "control groups")
+    return finding(queue, "control groups")
+
+
+def finding(queue: Queue, what: str) -> Any:
+    (found,) = (one for one in queue.json("doctor")["findings"] if one["what"] == what)
     return found
+
+
+def test_that_no_daemon_runs_is_said_plainly(queue: Queue) -> None:
+    asleep = finding(queue, "daemon")
+    assert (asleep["state"], asleep["fix"]) == ("lost", "vq daemon start")
+    assert "none runs, so nothing will start" in asleep["text"]
+    config = queue.root / "config" / "vq" / "config.toml"
+    config.write_text(CONFIG.replace("autostart = false", "autostart = true"))
+    by_itself = "none runs now; the next vq submit starts one by itself"
+    assert finding(queue, "daemon") == {"what": "daemon", "state": "ok", "text": by_itself, "fix": None}
+    config.write_text(CONFIG)
+    queue.ok("submit", "--array", "2", "--", "true")
+    text = queue.ok("doctor")
+    said = r"\nDaemon: +warning: none runs, so 2 jobs wait for one\n +to fix it: vq daemon start\n"
+    assert re.search(said, text)
+    assert "lost" not in text
+
+
+def test_a_state_folder_that_others_can_read_is_a_finding(queue: Queue) -> None:
+    queue.ok("doctor")
+    queue.state.chmod(0o755)
+    ended = queue.run("doctor", "--json")
+    assert ended.returncode == 1
+    assert ended.stderr == ""
+    found = {one["what"]: one for one in json.loads(ended.stdout)["findings"]}
+    assert found["state folder"]["state"] == "wrong"
+    assert "is open to other users" in found["state folder"]["text"]
+    assert found["state folder"]["fix"].startswith(f"chmod 700 {queue.state}")
+    assert {"python", "configuration", "control groups", "memory pressure"} < set(found)
+    queue.state.chmod(0o700)
+    queue.ok("doctor")
 
 
 @pytest.fixture

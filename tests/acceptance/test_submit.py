@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 import tarfile
@@ -84,6 +85,7 @@ def test_a_script_that_is_not_there_is_told_from_a_command(queue: Queue) -> None
     (queue.cwd / "work" / "relax.sh").write_text("")
     (queue.cwd / "train.py").write_text("")
     assert "to run a command, put -- before it: vq submit -- ls -la" in queue.refused("submit", "ls", "-la")
+    assert "vq submit -- sh -c 'sleep 3'\n" in queue.refused("submit", "sleep 3")
     absent = queue.refused("submit", "other.sh")
     assert f"there is no script other.sh: no such file, looked for from {queue.cwd}\n" in absent
     assert "-d" in absent
@@ -171,6 +173,10 @@ def test_what_is_no_memory_limit_is_refused_with_an_example(queue: Queue) -> Non
                 refusal = queue.refused(*words)
                 assert said.format(written) in refusal
                 assert option in refusal
+    counted = queue.refused("submit", "--mem", "1G", "--oom-retry", "2", "--", "true")
+    assert "--oom-retry: 2 MiB are no more than the first limit of 1024 MiB" in counted
+    assert "it is the limit of one more start, and not how often: give a larger one, such as 2048" in counted
+    assert "such as max, or" in queue.refused("submit", "--mem", "3G", "--oom-retry", "2", "--", "true")
     assert 'MiB, or max, found "maximum"' in queue.refused("submit", "--oom-retry", "maximum", "--", "true")
     assert queue.status("a1")["mem_mb"] == 64
 
@@ -222,10 +228,24 @@ def test_what_a_script_says_to_slurm_is_not_read_and_that_is_said(queue: Queue) 
     assert said.replace("job.sh", "./job.sh", 1) in queue.run("submit", "-d", ".", "./job.sh").stderr
     assert queue.status("a1")["wall_time_seconds"] is None
     assert "#SBATCH" not in queue.run("submit", "-q", "job.sh").stderr
+    said = queue.run("submit", "-d", ".", "job.sh", "x y").stderr
+    (line,) = (line for line in said.splitlines() if line.startswith("  with them: "))
+    assert line == "  with them: vq submit --mem 300M --time 1-00:00:00 -d . job.sh 'x y'"
+    pasted = queue.run(*shlex.split(line.partition(": vq ")[2]))
+    record = queue.status(pasted.stdout.strip())
+    assert (record["mem_mb"], record["wall_time_seconds"], record["command"][-1]) == (300, 86_400, "x y")
+    assert "with them" not in pasted.stderr
+    for also in (("--mem-mb", "9", "--wall-time-seconds", "9"), ("--mem", "9", "--time", "9")):
+        assert "with them" not in queue.run("submit", *also, "job.sh").stderr
     (queue.cwd / "job.sh").write_text("#!/bin/sh\n# nothing\ntrue\n")
     assert "#SBATCH" not in queue.run("submit", "job.sh").stderr
     (queue.cwd / "job.sh").write_text("#!/bin/sh\n" + "#\n" * 40_000 + "#SBATCH -c 2\n")
     assert "#SBATCH" not in queue.run("submit", "job.sh").stderr
+
+
+def test_what_makes_many_jobs_of_a_script_is_told_as_a_submission(live: Queue) -> None:
+    (live.cwd / "many.sh").write_text("#!/bin/sh\n#SBATCH --array=0-3\n#SBATCH -c 1\n")
+    assert "  with them: vq submit --array 4 --cpus 1 many.sh x\n" in live.run("run", "many.sh", "x").stderr
 
 
 def test_another_document_than_an_estimate_is_told_as_what_it_is(queue: Queue) -> None:

@@ -204,8 +204,11 @@ def test_status_and_explain_say_what_is_reserved_and_what_a_job_waits_for(live: 
     assert "reserved: 3 GiB of its 3 GiB: all of it, as asked for with --reserve cap\n" in text
     assert "waits: needs 3 GiB of memory, 2.75 GiB are free; 1 job ahead\n" in text
     host = live.ok("host")
-    assert "4 GiB: 1.25 GiB reserved" in host
-    assert "nothing starts while jobs use 3.6 GiB or more" in host
+    assert "4 GiB in all: 1.25 GiB reserved" in host
+    assert "no job starts while jobs use 3.6 GiB or more" in host
+    assert "Admission:   measured: a job reserves by what its earlier runs used\n" in host
+    assert "reserved: kept free for jobs that run" in host
+    assert all(len(line) <= 80 for line in host.splitlines())
     found = live.json("host")
     assert 0 <= found["host_left_bytes"] <= found["host_limit_bytes"]
     assert found["memory_used_bytes"] < found["memory_reserved_bytes"] == 5 << 28
@@ -250,7 +253,47 @@ def test_a_selection_that_no_job_is_in_says_so(queue: Queue) -> None:
     queue.ok("submit", "--", "true")
     ended = queue.run("queue", "--name", "no such name")
     assert "no job to show; vq queue --all shows every job\n" in ended.stderr
-    assert ended.stdout == "not shown: 1 PENDING\n"
+    assert ended.stdout == ""
+
+
+def test_the_status_says_in_words_what_a_job_waits_for_and_how_often_it_starts(queue: Queue) -> None:
+    queue.ok("submit", "--array", "2", "--", "true")
+    text = queue.ok("status", queue.ok("submit", "--depends-on", "a1", "--retry", "2", "--", "true").strip())
+    assert "after: a1, once it has completed\n" in text
+    assert "retry: up to 2 times, after a plain failure\n" in text
+    text = queue.ok("status", queue.ok("submit", "--depends-on-any", "a2", "--", "true").strip())
+    assert "after: a2, once it has ended, however\n" in text
+
+
+def test_what_is_not_shown_is_counted_of_what_was_asked_for(queue: Queue) -> None:
+    queue.ok("submit", "--array", "3", "--name", "many", "--tag", "t", "--", "true")
+    queue.ok("submit", "--array", "2", "--", "true")
+    for words in (("--name", "many"), ("--tag", "t"), ("--tag", "t", "--state", "pending")):
+        assert "not shown" not in queue.ok("queue", *words)
+        assert queue.ok("queue", "--limit", "1", *words).endswith("\nnot shown: 2 PENDING\n")
+    assert queue.ok("queue", "--limit", "1").endswith("\nnot shown: 4 PENDING\n")
+    assert queue.ok("queue", "--state", "running") == ""
+    assert queue.json("queue", "--name", "many", "--limit", "1")["counts"] == {"PENDING": 5}
+
+
+@pytest.mark.parametrize("word", ["pending", "Pending", "PD", "waiting", "queued"])
+def test_a_state_may_be_named_as_in_other_queues(queue: Queue, word: str) -> None:
+    job = queue.ok("submit", "--", "true")
+    assert queue.ok("queue", "-q", "--state", word) == job
+    assert queue.ok("queue", "-q", "--state", "CD") == ""
+
+
+@pytest.mark.parametrize(
+    ("word", "instead"),
+    [
+        ("done", "completed is with exit code 0"),
+        ("paused", "--state running"),
+        ("held", "--state pending"),
+        ("odd", "is not one of 'pending', 'running', 'completed'"),
+    ],
+)
+def test_a_word_that_is_no_state_is_told_what_to_ask_for(queue: Queue, word: str, instead: str) -> None:
+    assert instead in queue.refused("queue", "--state", word)
 
 
 def test_the_queue_says_of_each_job_why_it_waits(live: Queue) -> None:
@@ -282,6 +325,8 @@ def test_the_queue_says_of_each_job_why_it_waits(live: Queue) -> None:
     assert reasons[large] == live.json("explain", large)["reason"]
     assert reasons[array[2]] == live.json("explain", array[2])["reason"]
     assert reasons[running] is None
+    for job in (large, array[2], after, "a8", held):
+        assert live.status(job)["reason"] == reasons[job]
     live.ok("daemon", "drain")
     assert notes(live) == {
         **dict.fromkeys((large, cpus, *array), "drained"),
@@ -370,12 +415,14 @@ def test_the_status_of_a_job_is_in_groups_with_units(live: Queue) -> None:
     groups = [[line.split(":")[0] for line in group.splitlines()] for group in text.split("\n\n")]
     assert groups[0] == ["id", "name", "state"]
     assert groups[1][:2] == ["command", "folder"]
-    assert groups[2] == ["cpus", "mem_mb", "reserved", "wall_time"]
+    assert groups[2] == ["cpus", "memory limit", "reserved", "time limit"]
     assert groups[3] == ["submitted", "started", "ended"]
     assert groups[4] == ["peak", "largest process", "cpu time"]
     assert groups[5] == ["stdout", "stderr"]
     assert "name: n (r)\n" in text
-    assert "wall_time: 1:30:00 (as asked for)\n" in text
+    assert "time limit: 1:30:00 (as asked for)\n" in text
+    assert re.search(r"^memory limit: \d+ MiB \(its share of the host\)$", text, re.MULTILINE)
+    assert "_" not in "".join(line.split(":")[0] for line in text.splitlines())
     assert re.search(r"^started: \d{4}-\d\d-\d\d \d\d:\d\d:\d\d \S+ \(waited [0-9.]+ s\)$", text, re.MULTILINE)
     assert re.search(r"^ended: .* \(ran [0-9.]+ s\)$", text, re.MULTILINE)
     shown = live.ok("status", "a1", "--show-env")
@@ -489,6 +536,8 @@ def test_a_purge_removes_what_no_job_needs_and_keeps_the_history(live: Queue) ->
     assert not (live.state / "workspaces" / "a1").exists()
     assert live.status("a1")["usage"] is not None
     assert live.run("logs", "a1").returncode == 1
+    lines = dict(line.split(": ", 1) for line in live.ok("status", "a1").splitlines() if ": " in line)
+    assert all(lines[key].endswith(" (not there)") for key in ("folder", "stdout", "stderr"))
     assert "the workspace of a1 is gone: it was purged" in live.run("fetch", "a1", "-o", "gone").stderr
     live.ok("resubmit", "a1")
     live.ok("wait", "a4")
@@ -532,6 +581,15 @@ def test_a_job_is_submitted_anew_with_what_is_given_and_else_as_it_was(queue: Qu
         again = queue.status(queue.ok("resubmit", "a1", *words).strip())
         assert tuple(again[key] for key in kept) == found
     assert "--cpus: 3 CPUs are more" in queue.refused("resubmit", "a1", "--cpus", "3")
+
+
+def test_a_job_submitted_anew_starts_from_what_was_submitted_and_not_from_what_it_left(live: Queue) -> None:
+    (live.cwd / "work").mkdir()
+    (live.cwd / "work" / "f").write_text("submitted\n")
+    first = live.ok("submit", "--wait", "-d", "work", "--", "sh", "-c", "cat f; ls; echo left > f; touch g").strip()
+    again = live.ok("resubmit", first).strip()
+    live.ok("wait", again)
+    assert live.ok("logs", again) == live.ok("logs", first) == "submitted\nf\n"
 
 
 def test_what_was_measured_is_summed_up_and_collected(live: Queue) -> None:
@@ -594,6 +652,16 @@ def test_a_limit_that_fired_stands_in_the_case(live: Queue, fired: str) -> None:
     else:
         assert (case["outcome"], case["wall_limit_seconds"]) == ("time_exceeded", 1)
         assert "memory_limit_bytes" not in case
+
+
+def test_submissions_are_checked_against_what_the_daemon_goes_by(live: Queue) -> None:
+    config = live.root / "config" / "vq" / "config.toml"
+    config.write_text(config.read_text().replace('"4G"', '"1G"'))
+    waits = ("--mem-mb", "2000", "--not-before", "+2h", "--", "true")
+    job = live.ok("submit", *waits).strip()
+    live.ok("daemon", "stop")
+    assert "1024 MiB fit" in live.refused("submit", *waits)
+    assert live.status(job)["mem_mb"] == 2000
 
 
 def test_the_host_and_the_configuration_are_shown(queue: Queue) -> None:

@@ -94,8 +94,8 @@ def look(outside: Path) -> None:
     connection.close()
     before = document("queue", "--all")["jobs"]
     vq("daemon", "start")
-    active = [job["id"] for job in before if job["state"] in ("PENDING", "RUNNING")]
-    if active:
+    # One that was interrupted and goes on has a successor, which is there once the daemon has seen it.
+    while active := [job["id"] for job in document("queue", "--all")["jobs"] if job["state"] in ("PENDING", "RUNNING")]:
         run(["wait", *active, "--timeout", "2400", "--json"])
     rows = vq("history", "export").splitlines()
     vq("daemon", "stop")

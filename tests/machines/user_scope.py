@@ -65,8 +65,8 @@ def group_of(place: Place) -> str:
     return folder
 
 
-def found(place: Place) -> Any:
-    return {finding.what: finding for finding in examine(place, os.environ)}["control groups"]
+def found() -> Any:
+    return {finding.what: finding for finding in examine(os.environ)}["control groups"]
 
 
 def test_a_session_may_make_no_group(place: Place) -> None:
@@ -82,7 +82,7 @@ def test_jobs_run_in_one_scope_that_daemons_come_and_go_in(place: Place) -> None
     until(place, first, State.RUNNING)
     folder = group_of(place)
     assert scope in folder.split("/")
-    assert (found(place).state, found(place).text.split(":")[0]) == ("ok", "a scope of your systemd")
+    assert (found().state, found().text.split(":")[0]) == ("ok", "a scope of your systemd")
     stop_daemon(place.folder)
     assert start_daemon(place.folder)
     assert group_of(place) == folder
@@ -103,10 +103,10 @@ def test_what_ends_with_the_session_is_not_chosen_and_is_told_of(
     monkeypatch.setattr(scopes, "LINGERING", str(tmp_path))
     monkeypatch.setenv("VQ_ENFORCEMENT", "systemd")
     assert start_daemon(place.folder)
-    told = found(place)
+    told = found()
     assert (told.state, told.fix) == ("lost", "loginctl enable-linger jobs")
     assert "when you log out" in told.text
     stop_daemon(place.folder)
-    told = found(place)
+    told = found()
     assert (told.state, told.fix) == ("lost", "loginctl enable-linger jobs, then vq daemon stop and vq daemon start")
     assert "memory is sampled" in told.text

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from vq.errors import BadDataError
-from vq.estimates.usage import read_usage
+from vq.estimates.usage import MOST_BYTES, read_usage
 from vq.readings.group import Counters, GroupPaths
 from vq.supervisor.outcome import Measured, Outcome, error_receipt, receipt, result_document
 from vq.supervisor.requests import Request, parse_requests
@@ -53,6 +54,29 @@ def test_an_error_receipt_has_every_key_and_no_measurement() -> None:
     document = error_receipt("no such program")
     assert not read_usage(document).ok
     assert document.keys() - {"error"} == receipt(MEASURED).keys()
+
+
+@pytest.mark.parametrize("sign", ["x", "\x01", "\U0001f600"])
+def test_what_cannot_be_run_leaves_a_receipt_that_is_read_however_long_its_name_is(sign: str) -> None:
+    outcome = Outcome(
+        attempt="a1.1",
+        boot_id="b",
+        enforcement="sampled",
+        kind="cannot_run",
+        exit_code=127,
+        signal=None,
+        text=f"{sign * 2_000_000}: no such program there",
+        why=None,
+        started_at_ms=0,
+        finished_at_ms=1,
+        left_over=0,
+        measured=None,
+    )
+    document = result_document(outcome)
+    assert len(json.dumps(document["usage"], indent=2)) <= MOST_BYTES
+    assert document["text"] == document["usage"]["error"]
+    assert document["text"].startswith(sign * 100)
+    assert document["text"].endswith(": no such program there")
 
 
 def test_pauses_never_exceed_the_wall() -> None:

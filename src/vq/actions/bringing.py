@@ -164,8 +164,11 @@ def _head(path: str, most: int) -> bytes:
             os.close(descriptor)
 
 
-def unread_directives(bringing: Bringing) -> str | None:
-    """What to know of the options that a script gives to another queue at its head; None where it gives none."""
+def unread_directives(bringing: Bringing) -> tuple[str, list[str]] | None:
+    """What to know of the options that a script gives to another queue at its head; None where it gives none.
+
+    With it come the options of vq that mean the same, as a command line takes them.
+    """
     if bringing.named is None:
         return None
     try:
@@ -174,10 +177,10 @@ def unread_directives(bringing: Bringing) -> str | None:
         return None
     if b"\n#" not in head:
         return None
-    from vq.formats.directives import directives, note  # noqa: PLC0415 - few scripts say anything to other queues
+    from vq.formats.directives import directives, note, options  # noqa: PLC0415 - few scripts say anything to other queues
 
     found = directives(head)
-    return None if found is None else f"{bringing.named}: {note(found)}"
+    return None if found is None else (f"{bringing.named}: {note(found)}", options(found))
 
 
 def _quoted(*words: str) -> str:
@@ -185,6 +188,11 @@ def _quoted(*words: str) -> str:
     import shlex  # noqa: PLC0415 - only a refusal quotes
 
     return shlex.join(words)
+
+
+def _as_command(words: Sequence[str]) -> str:
+    """Words as a shell reads them, as a command: a command line that was quoted as one word is for a shell."""
+    return _quoted("sh", "-c", *words) if len(words) == 1 and " " in words[0] else _quoted(*words)
 
 
 def _no_script(words: Sequence[str], folder: str | None = None) -> UsageError:
@@ -197,7 +205,7 @@ def _no_script(words: Sequence[str], folder: str | None = None) -> UsageError:
     if "/" not in word and os.path.splitext(word)[1] not in _BY_ENDING:
         return UsageError(
             f"{word!r} is no file here, so it is neither a script nor an option",
-            hint=f"to run a command, put -- before it: vq submit -- {_quoted(*words)}",
+            hint=f"to run a command, put -- before it: vq submit -- {_as_command(words)}",
         )
     beside = _like(os.path.basename(word), folder or os.path.dirname(word) or ".")
     places = f"{os.getcwd()} or {folder}" if folder is not None else os.getcwd()

@@ -14,6 +14,7 @@ from vq.actions.looking import host_beside, in_start_order, running_jobs, uses_o
 from vq.actions.place import Place
 from vq.actions.remembering import Remembering
 from vq.admission import plan
+from vq.admission.host import Remembered
 from vq.admission.predictor import CpuPrediction, Prediction
 from vq.config.values import Config
 from vq.daemon.admission import rules_of
@@ -66,7 +67,7 @@ def explain(place: Place, identifier: str, config: Config, now_ms: int) -> Expla
         waiting=tuple(waiting_job(other, _as_kept(kept[other.id])) for other in pending if _in_look(kept[other.id])),
         running=tuple(running_job(other) for other in running),
         uses=uses,
-        host=(host_beside(uses), told(place.folder, now_ms).host),
+        host=(host_beside(uses), Remembered(**told(place.folder, now_ms).host)),
     )
     predictor = Remembering(config, place.store, now_ms)
     explained = plan.explain(look, predictor).get(identifier)

@@ -125,6 +125,11 @@ def _wall_time(order: Order, attached: Attached | None) -> tuple[int | None, Wal
     return None, None
 
 
+def _larger_mb(mem_mb: int, config: Config) -> str:
+    """A limit that is larger than that one, as `--oom-retry` takes it."""
+    return str(2 * mem_mb) if 2 * mem_mb <= budget_mb(config) else "max"
+
+
 def _oom_retry_mb(order: Order, mem_mb: int, config: Config) -> int | None:
     if order.oom_retry is None:
         return None
@@ -134,6 +139,7 @@ def _oom_retry_mb(order: Order, mem_mb: int, config: Config) -> int | None:
     if oom_retry_mb <= mem_mb:
         raise UsageError(
             f"{flag}: {oom_retry_mb} MiB are no more than the first limit of {mem_mb} MiB",
-            hint="give a larger one, or a smaller first limit (--mem-mb)",
+            hint="it is the limit of one more start, and not how often: give a larger one, such as"
+            f" {_larger_mb(mem_mb, config)}, or a smaller first limit (--mem-mb)",
         )
     return oom_retry_mb

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from vq.actions.place import Place
 from vq.admission.host import HostMemory
+from vq.daemon.known import rank_of
 from vq.jobs.record import Job, State
 from vq.readings import cgroups, processes
 from vq.readings.meminfo import host_memory
@@ -26,7 +27,7 @@ def running_jobs(place: Place) -> list[Job]:
 
 def in_start_order(jobs: Iterable[Job]) -> list[Job]:
     """Running jobs in the order in which they started."""
-    return sorted(jobs, key=lambda job: job.life.started_at_ms or 0)
+    return sorted(jobs, key=rank_of)
 
 
 def uses_of(place: Place, running: Sequence[Job]) -> dict[str, int | None]:

@@ -7,13 +7,14 @@ import shutil
 import sqlite3
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from vq.actions.daemon import daemon_status
 from vq.actions.explain import reservations
 from vq.actions.looking import host_beside, processes_of, running_jobs, uses_of
-from vq.actions.place import Place, config_in_force, config_of_file
+from vq.actions.place import Place, config_in_force, config_of_file, open_place
 from vq.admission import host
 from vq.admission.rules import HIGH_WATER, Policy
 from vq.config.resolve import config_path
@@ -30,7 +31,7 @@ from vq.readings.group import paths_from
 from vq.readings.pressure import memory_pressure_percent
 from vq.readings.programs import Program, programs
 from vq.store import jobs as stored
-from vq.wording import human_bytes
+from vq.wording import counted, human_bytes
 
 _MOST_OUTSIDE = 5
 _WHAT = "control groups"
@@ -63,7 +64,7 @@ def host_document(place: Place, environment: Mapping[str, str], now_ms: int) -> 
     by_peaks = config.host.admission == Policy.MEASURED.value
     reserved = _reserved(place, running, config, now_ms) if by_peaks else _recorded(running)
     charged = sum(max(size, uses.get(job) or 0) for job, size in reserved.items())
-    budget = host.budget(memory, charged, told(place.folder, now_ms).host)
+    budget = host.budget(memory, charged, host.Remembered(**told(place.folder, now_ms).host))
     counts = stored.counts(place.store)
     return {
         "host": "localhost",
@@ -104,16 +105,24 @@ def _outside(place: Place, running: Sequence[Job]) -> list[Program]:
     return programs(ours)[:_MOST_OUTSIDE]
 
 
-def examine(place: Place, environment: Mapping[str, str]) -> list[Finding]:
-    """What is well here, what is lost, and what is wrong."""
+def examine(environment: Mapping[str, str]) -> list[Finding]:
+    """What is well here, what is lost, and what is wrong; a state folder that cannot be used is a finding, too."""
     return [
         Finding(what="python", state="ok", text=f"{sys.version.split()[0]}, SQLite {sqlite3.sqlite_version}"),
         _configuration(environment),
-        _state(place),
-        _daemon(place),
-        _groups(place, environment),
+        *_queue(environment),
         _pressure(),
     ]
+
+
+def _queue(environment: Mapping[str, str]) -> list[Finding]:
+    """What is found in the state folder; where it cannot be opened, only that, and what is found without."""
+    with ExitStack() as stack:
+        try:
+            place = stack.enter_context(open_place(environment))
+        except VqError as error:
+            return [Finding(what="state folder", state="wrong", text=str(error), fix=error.hint), _tried()]
+        return [_state(place), _daemon(place, environment), _groups(place, environment)]
 
 
 def _configuration(environment: Mapping[str, str]) -> Finding:
@@ -135,11 +144,27 @@ def _state(place: Place) -> Finding:
     return Finding(what="state folder", state="ok", text=text)
 
 
-def _daemon(place: Place) -> Finding:
+def _daemon(place: Place, environment: Mapping[str, str]) -> Finding:
+    """Whether a daemon runs; that none does is well where nothing waits for one, and the next submission starts it."""
     status = daemon_status(place.folder)
     if status["running"]:
         return Finding(what="daemon", state="ok", text=f"process {status['pid']}, version {status['version']}")
-    return Finding(what="daemon", state="lost", text="none runs, so nothing starts", fix="vq daemon start")
+    waiting = stored.counts(place.store).get(State.PENDING, 0)
+    if waiting:
+        text = f"none runs, so {counted(waiting, 'job')} {'waits' if waiting == 1 else 'wait'} for one"
+    elif _autostarts(place, environment):
+        return Finding(what="daemon", state="ok", text="none runs now; the next vq submit starts one by itself")
+    else:
+        text = "none runs, so nothing will start, and vq submit starts none"
+    return Finding(what="daemon", state="lost", text=text, fix="vq daemon start")
+
+
+def _autostarts(place: Place, environment: Mapping[str, str]) -> bool:
+    """Whether a submission starts a daemon; not where the configuration cannot be read."""
+    try:
+        return config_in_force(place, environment).autostart
+    except VqError:
+        return False
 
 
 def _groups(place: Place, environment: Mapping[str, str]) -> Finding:

@@ -50,18 +50,18 @@ def purge(place: Place, before_ms: int, *, records: bool, for_real: bool) -> Pur
 
 def _purged(place: Place, candidates: list[Candidate], kept: Kept, *, records: bool) -> Purged:
     payloads = _payloads(place, kept)
-    workspaces = {candidate.job for candidate in candidates if _workspace(place, candidate, kept) is not None}
+    workspaces = {candidate.job: _workspace(place, candidate, kept) for candidate in candidates}
     touched = [
         candidate.job
         for candidate in candidates
         if records
-        or candidate.job in workspaces
+        or workspaces[candidate.job] is not None
         or candidate.payload_sha256 in payloads
         or any(os.path.lexists(path) for path in _logs(place, candidate))
     ]
     return Purged(
         jobs=tuple(touched),
-        workspaces=len(workspaces),
+        workspaces=len({path for path in workspaces.values() if path is not None}),
         payloads=len(payloads),
         records=len(candidates) if records else 0,
     )
@@ -76,9 +76,11 @@ def _payloads(place: Place, kept: Kept) -> list[str]:
 
 
 def _workspace(place: Place, candidate: Candidate, kept: Kept) -> str | None:
-    """The workspace to remove; never anything outside the state folder."""
-    path = workspace_folder(place.folder, candidate.job)
-    return None if path in kept.workspaces or not os.path.lexists(path) else path
+    """The workspace to remove, which may be an earlier job's; never anything outside the state folder."""
+    own = workspace_folder(place.folder, candidate.job)
+    path = candidate.workspace or own
+    inside = os.path.dirname(path) == os.path.dirname(own)
+    return path if inside and path not in kept.workspaces and os.path.lexists(path) else None
 
 
 def _logs(place: Place, candidate: Candidate) -> list[str]:
@@ -95,4 +97,4 @@ def _remove_files(place: Place, candidate: Candidate, kept: Kept) -> None:
     if workspace is not None:
         folder = f"{place.folder}/{WORKSPACES}"
         with reasons(workspace), closing_descriptor(os.open(folder, OPEN_FOLDER)) as within:
-            remove_tree(os.fsencode(candidate.job), within)
+            remove_tree(os.fsencode(os.path.basename(workspace)), within)

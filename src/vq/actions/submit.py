@@ -86,6 +86,7 @@ def submit(
             _submissions(prepared, having, request, environment),
             claim,
             publish=having.publish,
+            hooks=bool(config.on_end),
         )
     return Submitted(
         jobs=accepted.jobs,

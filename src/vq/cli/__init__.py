@@ -66,8 +66,11 @@ def _wrong_usage(error: click.ClickException) -> int:
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         error.show()
         return error.exit_code
-    context = error.ctx if isinstance(error, click.UsageError) else None
-    hint = f"see {context.command_path} --help" if context else None
+    hint = None
+    if isinstance(error, click.UsageError):
+        from vq.cli.slips import hint_for  # noqa: PLC0415 - only a slip needs it
+
+        hint = hint_for(error)
     return _report(" ".join(error.format_message().split()), hint, error.exit_code)
 
 

@@ -101,7 +101,7 @@ def note_left_out(rows: Sequence[Run], setup: Setup) -> None:
     strange = sum(not row.cancelled and row.profile not in setup.profiles for row in rows)
     timeless = len(rows) - len(replayable(setup, rows)) - cancelled - strange
     reasons = (
-        (cancelled, "cancelled"),
+        (cancelled, "cancelled or timed out"),
         (strange, "of a profile not configured"),
         (timeless, "without the times of a run"),
     )

@@ -43,11 +43,12 @@ def advise(rows_file: str | None, setup_file: str | None, *, as_json: bool) -> N
     if output.json:
         output.document([json.dumps({"advice": [_document(advice) for advice in found]}, indent=2), "\n"])
         return
-    if not any(advice.enough for advice in found):
+    advised = any(advice.enough for advice in found)
+    if not advised:
         note(f"nothing to advise: a figure takes {setup.min_jobs} runs of a job that do not meet its limit")
     headings = ["JOB", "PROFILE", "RUNS", "LARGEST PEAK", "ASKED FOR", "ENOUGH", "--mem-mb"]
     # Without any figure the last column is empty, and would stand alone below all others.
-    shown = len(headings) if any(advice.enough for advice in found) else len(headings) - 1
+    shown = len(headings) if advised else len(headings) - 1
     rows = [_row(advice, setup.min_jobs)[:shown] for advice in found]
     output.table(headings[:shown], rows, keys=2, text_columns=2)
     output.line()
@@ -56,6 +57,14 @@ def advise(rows_file: str | None, setup_file: str | None, *, as_json: bool) -> N
         f"ENOUGH is the largest peak + {setup.margin} %, at least + {spare} for page cache, in steps of"
         f" {human_bytes(MEMORY_GRANULE)}; --mem-mb is what to submit with for it. RUNS counts the last ones only, and a"
         " run that met its limit has that limit as its peak."
+    )
+    if not advised:
+        return
+    output.line()
+    output.paragraph(
+        f"Why {spare} more, even for a small job: a peak is measured without the files that the kernel keeps in memory"
+        " for the job, but its limit counts them, and without room for them its reading and writing is slow. A large"
+        " limit costs little where admission is measured: the next jobs reserve by measured peaks, not by their limits."
     )
 
 

@@ -74,7 +74,7 @@ def margin(_: click.Context, __: click.Parameter, value: str | None) -> int | fl
 )
 @click.option("--job-wide", is_flag=True, help="Also use what the whole job was measured to hold at once.")
 @json_option
-@quiet_option
+@quiet_option("only the id of the calibration")
 def calibrate(set_file: str, target: str, *, as_json: bool, quiet: bool, **options: Any) -> None:
     """Fit a calibration on a training SET.
 

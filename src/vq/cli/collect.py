@@ -32,7 +32,7 @@ from vq.cli.output import Output
 @click.option("--set-id", metavar="ID", help="The id of the set (default: the folder's name).")
 @click.option("--tag", metavar="TEXT", help="Only jobs that were submitted with this tag.")
 @json_option
-@quiet_option
+@quiet_option("only the number of cases")
 def estimate_collect(out: str, label: str, as_json: bool, quiet: bool, **options: str | None) -> None:  # noqa: FBT001
     """Make a set for `vq estimate-evaluate` in OUT_DIR, of every ended job with an estimate.
 

@@ -54,7 +54,7 @@ SECTIONS = {
     "What jobs do": ("queue", "status", "explain", "logs", "usage"),
     "The queue and its host": ("daemon", "host", "doctor", "config"),
     "Estimates": ("estimate", "estimate-collect", "estimate-evaluate", "estimate-calibrate", "digest"),
-    "What runs tell": ("history", "predict", "simulate", "advise"),
+    "What earlier runs tell": ("history", "predict", "simulate", "advise"),
     "Shell": ("completion",),
 }
 """The commands as `vq --help` lists them; each stands in one section."""
@@ -65,17 +65,24 @@ ELSEWHERE = {
     for ours, names in {
         "submit -- COMMAND": "add sbatch enqueue",
         "queue": "list ls ps squeue jobs top",
+        "queue --all": "sacct",
+        "queue --watch": "watch",
         "kill JOB": "cancel scancel rm remove delete",
         "pause JOB": "hold stash suspend",
         "resume JOB": "release continue unpause",
         "resubmit JOB": "requeue rerun retry again",
-        "status JOB": "show info",
-        "logs JOB -f": "follow tail log output",
+        "edit JOB": "scontrol update change modify",
+        "status JOB": "show info seff",
+        "logs JOB -f": "follow tail log output cat",
         "fetch JOB -o DIR": "get download results",
+        "purge --older-than 7d": "clean cleanup clear prune",
+        "host": "sinfo nodes",
+        "run -- COMMAND": "srun",
         "daemon restart": "restart",
         "daemon stop": "stop shutdown",
         "daemon start": "start",
         "--help": "help",
+        "--version": "version",
     }.items()
     for name in names.split()
 }
@@ -104,13 +111,9 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that the first word names; of a word that names none, the error says what it may have meant."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from difflib import get_close_matches  # noqa: PLC0415 - only a slip needs it
+            from vq.errors import UsageError  # noqa: PLC0415 - only a slip needs it
 
-            from vq.errors import UsageError  # noqa: PLC0415
-
-            meant = ELSEWHERE.get(args[0]) or next(iter(get_close_matches(args[0], COMMANDS, n=1, cutoff=0.75)), None)
-            hint = f"did you mean vq {meant}?" if meant else "vq --help lists the commands"
-            raise UsageError(f"there is no command {args[0]!r}", hint=hint)
+            raise UsageError(f"there is no command {args[0]!r}", hint=_meant(args))
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -119,6 +122,22 @@ class Commands(click.Group):
         for title, names in SECTIONS.items():
             with formatter.section(title):
                 formatter.write_dl([(name, COMMANDS[name].summary) for name in names])
+
+
+def _meant(words: list[str]) -> str:
+    """What the words of a command line that begins with no command may have meant."""
+    import shlex  # noqa: PLC0415 - only a slip needs them
+    import shutil  # noqa: PLC0415
+    from difflib import get_close_matches  # noqa: PLC0415
+
+    # `scontrol hold 17`: what Slurm does to a job is its second word.
+    there = words[1] if words[0] == "scontrol" and words[1:] and words[1] in ELSEWHERE else words[0]
+    meant = ELSEWHERE.get(there) or next(iter(get_close_matches(there, COMMANDS, n=1, cutoff=0.75)), None)
+    if meant is not None:
+        return f"did you mean vq {meant}?"
+    if shutil.which(words[0]) is not None:
+        return f"to run it as a job: vq submit -- {shlex.join(words)}"
+    return "vq --help lists the commands"
 
 
 def _print_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's callback
@@ -152,6 +171,8 @@ def _print_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
 )
 def vq() -> None:
     """A job queue that knows what its jobs will need.
+
+    `vq submit -- COMMAND` is all it takes to begin: the first one starts the daemon, which runs the jobs.
 
     Exit status: 0 done; 1 it failed, or the data are bad; 2 wrong usage.
     """

@@ -22,7 +22,7 @@ from vq.files.documents import text_of
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=PATH)
 @json_option
-@quiet_option
+@quiet_option("only the digests, without the files' names")
 def digest(files: tuple[str, ...], as_json: bool, quiet: bool) -> None:  # noqa: FBT001 - click passes flags so
     """Print the digest of each JSON document.
 

@@ -1,4 +1,4 @@
-"""What became of a job that did not complete, and the command that a person would give next."""
+"""What became of a job that did not complete or is kept, and the command that a person would give next."""
 
 from __future__ import annotations
 
@@ -45,8 +45,10 @@ def budget_of(place: Place) -> int | None:
 
 
 def next_step(job: Job, budget_bytes: int | None) -> str | None:
-    """The command that helps a job that did not complete, where one does; all jobs together have `budget_bytes`."""
+    """The command that helps a job that did not complete or is kept, if any; all jobs together have `budget_bytes`."""
     work, reason = job.work, job.life.reason
+    if not job.state.ended and (job.life.held or job.life.paused):
+        return f"vq resume {job.id}"
     if job.state is State.OOM_KILLED and job.life.limit_fired is Limit.JOB:
         larger_mb = 2 * work.mem_mb if budget_bytes is None else min(2 * work.mem_mb, budget_bytes // MIB)
         return f"vq resubmit {job.id} --mem-mb {larger_mb}" if larger_mb > work.mem_mb else None

@@ -81,7 +81,7 @@ _REASONS = {
 )
 @click.option("-o", "--output", "target", metavar="FILE", type=PATH, help="Write the receipt to a new file.")
 @json_option
-@quiet_option
+@quiet_option("only the figure in bytes, or a word where there is none")
 def estimate(**options: Any) -> None:
     """Turn a program's OUTPUT (a dry-run manifest, a log) into an estimate receipt.
 

@@ -48,7 +48,7 @@ _MEANINGS = {
     help="Also draw measured against predicted peak memory into this new file.",
 )
 @json_option
-@quiet_option
+@quiet_option("only how often the estimates were too low")
 def evaluate(set_file: str, calibration: str | None, plot: str | None, *, as_json: bool, quiet: bool) -> None:
     """Say how estimates held up on a frozen SET of runs.
 

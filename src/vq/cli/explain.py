@@ -32,7 +32,7 @@ from vq.jobs.record import State
 )
 @click.argument("job")
 @json_option
-@quiet_option
+@quiet_option("only the kind of the reason, one word; an empty line where there is none")
 def explain(job: str, as_json: bool, quiet: bool) -> None:  # noqa: FBT001 - click passes flags so
     """Say why JOB waits, or what became of it, and what is reserved for it.
 

@@ -125,7 +125,7 @@ def import_command(
         if target is None:
             with the_queue() as place:
                 taught = teach_history(place, request, now_ms(), tick)
-                _note_strange(place, taught)
+                _note_strange(place, request, taught)
             tally = taught.tally
         else:
             tally = import_history(request, tick)
@@ -144,13 +144,19 @@ def import_command(
         _show(output, request, tally, taught)
 
 
-def _note_strange(place: Place, taught: Taught) -> None:
-    strange = sorted(taught.profiles - set(config_in_force(place, os.environ).profiles))
-    if strange:
-        note(
-            f"no profile is configured as {', '.join(map(shown, strange))}: jobs of others learn nothing from its rows;"
-            " --profile NAME gives all rows one"
-        )
+def _note_strange(place: Place, request: ImportRequest, taught: Taught) -> None:
+    """Say of rows of profiles that are not configured what that means, and both ways to make them count."""
+    known = config_in_force(place, os.environ).profiles
+    strange = sorted(taught.profiles - set(known))
+    if not strange:
+        return
+    note(
+        f"no profile is configured as {', '.join(map(shown, strange))}: a job learns from rows of its own profile only,"
+        " so no job learns from these"
+    )
+    again = f"vq history forget {shlex.quote(request.source)}, then import with --profile NAME"
+    note(f"  either give all rows a profile that there is ({', '.join(known)}): {again}")
+    note("  or configure [profiles.NAME] by the same name, and submit with --profile NAME")
 
 
 def _show(output: Output, request: ImportRequest, tally: Tally, taught: Taught | None) -> None:
@@ -196,7 +202,7 @@ def _reasons(label: str, reasons: dict[str, Reason]) -> list[tuple[str, str]]:
   vq history imports --json"""
 )
 @json_option
-@quiet_option
+@quiet_option("only the names of the sources")
 def imports(as_json: bool, quiet: bool) -> None:  # noqa: FBT001 - click passes flags so
     """List what was imported into this queue's history: the file's name, how many rows, and when their runs ended."""
     output = Output(json=as_json, quiet=quiet)

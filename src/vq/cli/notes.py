@@ -9,6 +9,7 @@ from vq.actions.why import Waits
 from vq.cli.clock import clock
 from vq.jobs.reasons import Kind
 from vq.jobs.record import State
+from vq.jobs.times import shown_seconds
 from vq.wording import human_bytes
 
 _CPU = 1000
@@ -26,6 +27,8 @@ _SHORT: Mapping[Kind, str] = {
     Kind.ENDING: "ending",
     Kind.LOST: "{what} lost",
     Kind.NOT_STARTED: "{error}",
+    Kind.KILL: "by vq kill",
+    Kind.STARVED: "used almost no CPU",
 }
 
 
@@ -50,6 +53,10 @@ def _waits(record: Mapping[str, Any], waits: Waits) -> str:
     return short({"kind": reason.kind, **reason.details})
 
 
+def _time_limit(seconds: int | None) -> str:
+    return "its time limit" if seconds is None else f"limit {shown_seconds(seconds)}"
+
+
 def short(reason: Mapping[str, Any]) -> str:
     """A reason in a few words; none where the state says as much."""
     kind = Kind(reason["kind"])
@@ -63,5 +70,6 @@ _WRITTEN: Mapping[Kind, Callable[[Mapping[str, Any]], str]] = {
     Kind.MEMORY: lambda reason: f"memory (needs {human_bytes(reason['needs'])})",
     Kind.HOST_MEMORY: lambda reason: f"host memory (needs {human_bytes(reason['needs'])})",
     Kind.CPU: lambda reason: f"CPUs (needs {reason['needs'] / _CPU:g})",
+    Kind.WALL_LIMIT: lambda reason: _time_limit(reason["seconds"]),
     Kind.OOM: lambda reason: "its own limit" if reason["limit_fired"] == "job" else "the host's limit",
 }

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
 import click
 
 from vq.shapes import HARDWARE_CLASS, LARGEST
 
 T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
 
 PATH = click.Path(readable=False)
 """A path as given: whether it can be read is for the reader to say, as bad data and not as wrong usage."""
@@ -32,7 +33,12 @@ def summary(command: click.Command) -> str:
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print the bare result only.")
+
+
+def quiet_option(what: str) -> Callable[[F], F]:
+    """The option `-q`, whose help says what is still printed."""
+    return click.option("-q", "--quiet", is_flag=True, help=f"Print {what}.")
+
 
 _PROGRESS_FROM = 2_000
 _PROGRESS_EVERY = 500

@@ -23,6 +23,9 @@ WHOLE = ("Written to", "picture", "File")
 _NARROW = 18
 _LONGEST = 32
 """The columns of a cell in a table that is too wide for the page otherwise: four of them fit."""
+_LAST_COLUMN = 24
+_SHORT_NAME = 12
+"""The columns that the last column of a listing gets from that of the names, and those that names keep."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,18 +93,25 @@ class Output:
                     )
                     click.echo(styled("  ".join(padded).rstrip(), bold=row_number == 0))
 
-    def listing(self, headings: Sequence[str], rows: Sequence[Sequence[str]], *, right: frozenset[int]) -> None:
+    def listing(
+        self, headings: Sequence[str], rows: Sequence[Sequence[str]], *, right: frozenset[int], names: int
+    ) -> None:
         """One line a row, never wider than the page: the last column is cut to what is left of it.
 
-        The columns `right` stand right, the others left.
+        The columns `right` stand right, the others left. The column `names` is cut first, where the last has no room.
         """
         cells = [
             [shortened(escape(cell), _LONGEST) for cell in row[:-1]] + [escape(row[-1])] for row in [headings, *rows]
         ]
         widths = [max(display_width(row[column]) for row in cells) for column in range(len(headings) - 1)]
-        room = max(page_width() - sum(widths) - 2 * len(widths), 0)
+        room = page_width() - sum(widths) - 2 * len(widths)
+        lacks = max(min(max(display_width(row[-1]) for row in cells), _LAST_COLUMN) - room, 0)
+        given = min(lacks, max(widths[names] - _SHORT_NAME, 0))
+        widths[names] -= given
+        room = max(room + given, 0)
         for number, row in enumerate(cells):
-            padded = [_pad(row[column], width, left=column not in right) for column, width in enumerate(widths)]
+            shown = [shortened(row[column], width) for column, width in enumerate(widths)]
+            padded = [_pad(shown[column], width, left=column not in right) for column, width in enumerate(widths)]
             line = "  ".join([*padded, shortened(row[-1], room)]).rstrip()
             click.echo(styled(line, bold=number == 0))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -17,6 +18,7 @@ from vq.cli.jobs import DRAINS, NOBODY, the_queue
 from vq.cli.notes import note_of
 from vq.cli.options import json_option, quiet_option
 from vq.cli.output import Output, note
+from vq.cli.states import StateWord
 from vq.errors import UsageError
 from vq.jobs.reasons import reason_document
 from vq.jobs.record import State
@@ -28,6 +30,7 @@ from vq.wording import MIB, human_bytes
 
 _HEADINGS = ("ID", "STATE", "NAME", "CPUS", "MEMORY", "TIME", "NOTE")
 _RIGHT = frozenset((3, 4, 5))
+_NAMES = 2
 _MS = 1000
 _LOOK_SECONDS = 1.0
 _HOME_AND_CLEAR = "\033[H\033[J"
@@ -51,15 +54,15 @@ _LINES_BESIDE = 6
     "states",
     multiple=True,
     metavar="STATE",
-    type=click.Choice([state.value for state in State], case_sensitive=False),
-    help="In this state, such as pending, running or failed (repeatable).",
+    type=StateWord(),
+    help="In this state, such as pending, running or failed (repeatable); Slurm's words and letters do, too.",
 )
 @click.option("--name", metavar="TEXT", help="Of this name.")
 @click.option("--tag", metavar="TEXT", help="With this tag.")
 @click.option("--limit", metavar="N", type=click.IntRange(1), help="The latest N only.")
 @click.option("-w", "--watch", is_flag=True, help="Look again every second, until Ctrl-C.")
 @json_option
-@quiet_option
+@quiet_option("only the ids")
 def queue(watch: bool, as_json: bool, quiet: bool, **options: Any) -> None:  # noqa: FBT001 - click passes flags so
     """Show the jobs: those that run, the first 50 that wait, and those that ended in the last hour.
 
@@ -69,7 +72,7 @@ def queue(watch: bool, as_json: bool, quiet: bool, **options: Any) -> None:  # n
     output = Output(json=as_json, quiet=quiet)
     with the_queue() as place:
         if not watch:
-            _show(output, place, *_looked(place, options))
+            _show(output, place, _look(place, options))
             if is_draining(place.store) and not (as_json or quiet):
                 note(DRAINS)
             return
@@ -85,11 +88,11 @@ def _watch(output: Output, place: Place, options: Mapping[str, Any]) -> None:
     click.echo(_OWN_SCREEN, nl=False)
     try:
         while True:
-            records, counts = _looked(place, options)
+            looked = _look(place, options)
             lines = shutil.get_terminal_size().lines - _LINES_BESIDE
             click.echo(_HOME_AND_CLEAR, nl=False)
-            output.line(f"{datetime.now().astimezone():%H:%M:%S}  {_counted(counts)}  (Ctrl-C ends)")
-            _show(output, place, records[: max(1, lines)], counts)
+            output.line(f"{datetime.now().astimezone():%H:%M:%S}  {_counted(looked.counts)}  (Ctrl-C ends)")
+            _show(output, place, replace(looked, records=looked.records[: max(1, lines)]))
             time.sleep(_LOOK_SECONDS)
     finally:
         click.echo(_USUAL_SCREEN, nl=False)
@@ -99,18 +102,28 @@ def _counted(counts: Mapping[State, int]) -> str:
     return f"{counts.get(State.RUNNING, 0):,} running, {counts.get(State.PENDING, 0):,} waiting"
 
 
-def _looked(place: Place, options: Mapping[str, Any]) -> tuple[Sequence[dict[str, Any]], Mapping[State, int]]:
-    """The records to show, and how many jobs are in each state."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Looked:
+    """The records to show; how many jobs are in each state, of the whole queue and of those `asked` for."""
+
+    records: Sequence[dict[str, Any]]
+    counts: Mapping[State, int]
+    asked: Mapping[State, int]
+
+
+def _look(place: Place, options: Mapping[str, Any]) -> _Looked:
     states = tuple(State(state) for state in options["states"])
     selection = Selection(states=states, name=options["name"], tag=options["tag"])
     if options["everything"] or options["limit"] is not None or selection != Selection():
-        return stored.select(place.store, selection, limit=options["limit"]), stored.counts(place.store)
+        records = stored.select(place.store, selection, limit=options["limit"])
+        return _Looked(records=records, counts=stored.counts(place.store), asked=stored.counts(place.store, selection))
     looked = stored.queue(place.store, time.time_ns() // 1_000_000)
-    return looked.jobs, looked.counts
+    return _Looked(records=looked.jobs, counts=looked.counts, asked=looked.counts)
 
 
-def _show(output: Output, place: Place, records: Sequence[dict[str, Any]], counts: Mapping[State, int]) -> None:
+def _show(output: Output, place: Place, looked: _Looked) -> None:
     now_ms = time.time_ns() // 1_000_000
+    records, counts = looked.records, looked.counts
     if output.json:
         waits = why_waiting(place, records, now_ms)
         document = {"jobs": [], "counts": {state.value: jobs for state, jobs in counts.items()}}
@@ -123,10 +136,10 @@ def _show(output: Output, place: Place, records: Sequence[dict[str, Any]], count
     else:
         waits = why_waiting(place, records, now_ms)
         if records:
-            output.listing(_HEADINGS, [_row(record, waits, now_ms) for record in records], right=_RIGHT)
+            output.listing(_HEADINGS, [_row(record, waits, now_ms) for record in records], right=_RIGHT, names=_NAMES)
         else:
             note("no job to show; vq queue --all shows every job")
-        rest = ", ".join(_rest(records, counts))
+        rest = ", ".join(_rest(records, looked.asked))
         if rest:
             output.paragraph(f"not shown: {rest}")
         if not waits.is_served:

@@ -28,7 +28,7 @@ _SELECTION = (
     click.option("--array", metavar="GROUP", help="Every one of this array, named by the id of its first job."),
     click.option("-a", "--all", "everything", is_flag=True, help="Every job that has not ended."),
     json_option,
-    quiet_option,
+    quiet_option("only the ids"),
 )
 
 
@@ -74,8 +74,8 @@ def _show(output: Output, asked: Asked, refusal: str, doing: Mapping[State, str]
 def kill(now: bool, **options: Any) -> None:  # noqa: FBT001 - click passes flags so
     """End jobs, waiting or running.
 
-    Every process of a running job gets TERM, and after ten seconds KILL. The command returns once that is recorded;
-    `vq wait JOB` waits for the end.
+    Every process of a running job gets TERM, and after ten seconds (`kill_grace`) KILL. The command returns once that
+    is recorded; `vq wait JOB` waits for the end.
     """
     _request(options, KillRequested(at_ms=now_ms(), at_once=now), dict.fromkeys(ACTIVE, "ending"))
 
@@ -125,7 +125,7 @@ def resume(**options: Any) -> None:
 @click.option("--name", metavar="TEXT", help="Its name.")
 @click.option("--tag", metavar="TEXT", multiple=True, help="Its tags from now on (repeatable).")
 @json_option
-@quiet_option
+@quiet_option("only the id")
 def edit(job: str, as_json: bool, quiet: bool, **options: Any) -> None:  # noqa: FBT001 - click passes flags so
     """Change the limits, the priority, the name or the tags of a JOB that waits."""
     tags = tuple(dict.fromkeys(str(read_name(tag, "--tag")) for tag in options["tag"]))

@@ -32,7 +32,7 @@ from vq.cli.output import Output
 @click.option("--wall-time-seconds", metavar="N", type=int, help="Another time limit, in seconds.")
 @click.option("--priority", metavar="N", type=int, callback=priority, help="Another priority.")
 @json_option
-@quiet_option
+@quiet_option("only the new ids")
 def resubmit(jobs: tuple[str, ...], as_json: bool, quiet: bool, **options: Any) -> None:  # noqa: FBT001
     """Submit each JOB anew, and print the new ids.
 

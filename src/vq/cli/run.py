@@ -46,7 +46,7 @@ def run(ctx: click.Context, /, **options: Any) -> int:
         submitted = submit(place, request, os.environ, progress=progress_line)
         for text in submitted.warnings:
             warn(text)
-        note_directives(request.bringing)
+        note_directives(ctx, request.bringing)
         ((identifier, _),) = submitted.jobs
         try:
             note(f"submitted {identifier}")

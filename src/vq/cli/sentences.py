@@ -19,10 +19,14 @@ from vq.admission.predictor import (
     Unpredictable,
     read_basis,
 )
-from vq.jobs.reasons import Reason
+from vq.cli.clock import local_moment
+from vq.jobs.reasons import Kind, Reason
 from vq.jobs.record import Job, Reserve
+from vq.jobs.times import shown_moment
 from vq.wording import counted, human_bytes, human_cpus, human_seconds
 
+_NOT_IN_LINE = frozenset((Kind.HELD, Kind.NOT_BEFORE, Kind.DEPENDENCY, Kind.RETRY))
+"""What keeps a job of its own: it would not start either if it were the first in line."""
 _LAST_SECOND = 253_402_300_799
 """The last second of the year 9999, the last that has a date."""
 
@@ -64,8 +68,16 @@ def reserved_cpus_sentence(millicores: int, basis: Mapping[str, Any] | None) -> 
 
 def waits_sentence(reason: Reason | None, ahead: int) -> str:
     """Why a job waits: `needs 1.25 GiB of memory, 819.2 MiB are free; 3 jobs ahead`."""
-    why = "nothing keeps it: it starts at the daemon's next look" if reason is None else reason.text
+    why = "nothing keeps it: it starts at the daemon's next look" if reason is None else _by_our_clock(reason)
+    if reason is not None and reason.kind in _NOT_IN_LINE:
+        return why
     return f"{why}; {counted(ahead, 'job')} ahead" if ahead else f"{why}; first in line"
+
+
+def _by_our_clock(reason: Reason) -> str:
+    """The sentence of a reason, a moment in it as the other times beside it are shown: by the clock of this host."""
+    at_ms = reason.details.get("at")
+    return reason.text if at_ms is None else reason.text.replace(shown_moment(at_ms), local_moment(at_ms))
 
 
 def too_large_sentence(job: Job, memory_max: int) -> str:

@@ -16,12 +16,12 @@ from vq.admission.documents import replay_document, started_document
 from vq.admission.replay import Started, replayable
 from vq.cli.admission_options import history_of, note_left_out, setup_fields, setup_option, with_said
 from vq.cli.options import PATH, json_option, svg_name
-from vq.cli.output import Output, page_width, warn
+from vq.cli.output import Output, warn
 from vq.cli.progress import counting
 from vq.cli.quantities import CPUS_TYPE, OFF, SECONDS_TYPE, SIZE_TYPE, named_profiles, or_off
 from vq.cli.sentences import comparison, without_cpus
 from vq.files.documents import refuse_existing, write_new
-from vq.wording import human_bytes, human_cpus, human_seconds, wrap
+from vq.wording import human_bytes, human_cpus, human_seconds
 
 if TYPE_CHECKING:
     from vq.plots.course import Course
@@ -32,7 +32,7 @@ _MEANINGS = (
     ("WAIT", "from queued to started"),
     ("OVERLAP", "the most memory in use at once"),
     ("UNDER", "jobs that used more than was reserved for them"),
-    ("HELD", "each time a job that fitted by predictions was held by high water; CPU HELD: by CPU alone"),
+    ("HELD", "each time a job that fitted by predictions waited as memory was nearly full; CPU HELD: for CPUs alone"),
     ("RESERVED, USED", "memory over time"),
 )
 
@@ -113,10 +113,10 @@ def simulate(**options: Any) -> None:
         output.document([json.dumps({"results": results}, indent=2), "\n"])
     else:
         free = _without_cpus(setup, rows, found)
-        _show(output, setup, _table(found, free), targets)
         if len(found) == len(Policy):
             killed = sum(run.oom_killed for run in replayable(setup, rows))
             _sum_up(output, setup, found, free, killed)
+        _show(output, setup, _table(found, free), targets)
 
 
 def _without_cpus(setup: Setup, rows: Sequence[Run], found: Iterable[Policy]) -> dict[Policy, Replay]:
@@ -201,9 +201,8 @@ def _sum_up(
     said = [comparison(caps, measured, setup, killed=killed)]
     if free:
         said.append(without_cpus(measured, free[Policy.MEASURED]))
+    output.paragraph(" ".join(said), bold=True)
     output.line()
-    for line in wrap(" ".join(said), page_width()):
-        output.line(line)
 
 
 _COLUMNS: tuple[tuple[str, Callable[[Replay], str]], ...] = (

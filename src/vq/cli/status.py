@@ -17,11 +17,11 @@ from vq.cli.endings import budget_of, next_step
 from vq.cli.jobs import the_queue
 from vq.cli.options import json_option, quiet_option
 from vq.cli.output import Output
-from vq.jobs.reasons import read_reason
-from vq.jobs.record import ACTIVE, State
+from vq.jobs.reasons import read_reason, reason_document
+from vq.jobs.record import ACTIVE, Need, State
 from vq.jobs.times import MINUTE_SECONDS, shown_seconds
 from vq.store import jobs as stored
-from vq.wording import MIB, human_bytes, human_cpus, human_seconds
+from vq.wording import MIB, counted, human_bytes, human_cpus, human_seconds
 
 Entry = tuple[str, str]
 
@@ -35,6 +35,7 @@ _SOURCES = {
     "oom-retry": "from --oom-retry",
     None: "its share of the host",
 }
+_NEEDS = {Need.COMPLETED: "once it has completed", Need.ENDED: "once it has ended, however"}
 
 
 @click.command(
@@ -48,7 +49,7 @@ _SOURCES = {
 @click.argument("job")
 @click.option("--show-env", is_flag=True, help="Show the environment that was captured with it, too.")
 @json_option
-@quiet_option
+@quiet_option("only the state")
 def status(job: str, show_env: bool, as_json: bool, quiet: bool) -> None:  # noqa: FBT001 - click passes flags so
     """Show all that is known of JOB: what it is to do, how far it is, and what it used."""
     output = Output(json=as_json, quiet=quiet)
@@ -56,6 +57,8 @@ def status(job: str, show_env: bool, as_json: bool, quiet: bool) -> None:  # noq
         record = stored.full_record(place.store, job)
         environment = stored.environment(place.store, job) if show_env else None
         said: dict[str, str] = {}
+        if as_json and record["state"] == State.PENDING:
+            record["reason"] = _waits_for(place, job) or record["reason"]
         if not (as_json or quiet):
             said = dict(_admission(place, job) if record["state"] in ACTIVE else _ending(place, job))
     if output.json:
@@ -75,7 +78,14 @@ def _groups(record: dict[str, Any]) -> Iterator[Iterator[Entry]]:
     yield _limits(record)
     yield _times(record)
     yield _used(record)
-    yield ((name, record[f"{name}_path"]) for name in ("stdout", "stderr") if record[f"{name}_path"] is not None)
+    paths = ((name, record[f"{name}_path"]) for name in ("stdout", "stderr"))
+    yield ((name, _there(path, record)) for name, path in paths if path is not None)
+
+
+def _there(path: str, record: dict[str, Any]) -> str:
+    """A path of the record, and whether what an ended job leaves there is not: purged, or never written."""
+    is_gone = State(record["state"]).ended and not os.path.lexists(path)
+    return f"{path} (not there)" if is_gone else path
 
 
 def _standing(record: dict[str, Any]) -> Iterator[Entry]:
@@ -103,6 +113,18 @@ def _admission(place: Place, identifier: str) -> Iterator[Entry]:
         yield "reserved", reserved_sentence(found.job, prediction.memory, prediction.basis, config.margin_percent)
     if found.job.state is State.PENDING:
         yield "waits", waits_sentence(found.reason, found.ahead)
+    step = next_step(found.job, config.host.memory_max_bytes)
+    if step is not None:
+        yield "next", step
+
+
+def _waits_for(place: Place, identifier: str) -> dict[str, Any] | None:
+    """Why a waiting job waits; None where nothing keeps it."""
+    from vq.actions.explain import explain  # noqa: PLC0415 - as above
+    from vq.actions.requesting import now_ms  # noqa: PLC0415
+
+    reason = explain(place, identifier, config_in_force(place, os.environ), now_ms()).reason
+    return None if reason is None else reason_document(reason)
 
 
 def _ending(place: Place, identifier: str) -> Iterator[Entry]:
@@ -115,19 +137,21 @@ def _ending(place: Place, identifier: str) -> Iterator[Entry]:
 def _work(record: dict[str, Any]) -> Iterator[Entry]:
     yield "command", shlex.join(record["command"])
     if record["cwd"] is not None:
-        yield "folder", record["cwd"]
+        yield "folder", _there(record["cwd"], record)
     if record["workspace"] not in (None, record["cwd"]):
-        yield "workspace", record["workspace"]
-    for key in ("profile", "priority", "retry"):
+        yield "workspace", _there(record["workspace"], record)
+    for key in ("profile", "priority"):
         if record[key] not in ("default", 0):
             yield key, str(record[key])
+    if record["retry"]:
+        yield "retry", f"up to {counted(record['retry'], 'time')}, after a plain failure"
     if record["tags"]:
         yield "tags", ", ".join(record["tags"])
     if record["array"] is not None:
         array = record["array"]
         yield "array", f"{array['group']}, index {array['index']} of {array['total']}"
     for need in record["depends_on"]:
-        yield "after", f"{need['job']} ({need['kind']})"
+        yield "after", f"{need['job']}, {_NEEDS[need['kind']]}"
     if record["parent"] is not None:
         yield "in place of", record["parent"]
 
@@ -150,14 +174,14 @@ def _of(record: dict[str, Any]) -> str:
 
 def _limits(record: dict[str, Any]) -> Iterator[Entry]:
     yield "cpus", str(record["cpus"])
-    yield "mem_mb", f"{record['mem_mb']} ({_SOURCES[record['mem_mb_source']]})"
+    yield "memory limit", f"{record['mem_mb']} MiB ({_SOURCES[record['mem_mb_source']]})"
     if "reserved" in record["said"]:
         yield "reserved", record["said"]["reserved"]
     elif record["reserved_bytes"] is not None:
         yield "reserved", human_bytes(record["reserved_bytes"])
     if record["wall_time_seconds"] is not None:
         source = _SOURCES[record["wall_time_source"]]
-        yield "wall_time", f"{shown_seconds(record['wall_time_seconds'])} ({source})"
+        yield "time limit", f"{shown_seconds(record['wall_time_seconds'])} ({source})"
     if record["resource_estimate"] is not None:
         yield "estimate", estimate_line(record["resource_estimate"], record["resource_estimate_calibration"])
 

@@ -35,20 +35,20 @@ from vq.cli.submitting import WithCommand, job_options, note_directives, progres
 @click.option("--idempotency-key", metavar="KEY", help="Submit once only under this key.")
 @click.option("--wait", is_flag=True, help="Wait for the end; the exit status is as of `vq wait`.")
 @json_option
-@quiet_option
+@quiet_option("only the ids; warnings, and that a daemon was started, go to stderr")
 @click.pass_context
 def submit(ctx: click.Context, /, wait: bool, as_json: bool, quiet: bool, **options: Any) -> int:  # noqa: FBT001
     """Put a job into the queue, and print its id.
 
     What stands behind -- is the command. Without it, the first word is a script (a #! line, .py or .sh), which is
     copied in, and the rest are its arguments. The job starts in an empty folder of its own, or in the copy of -d or
-    --compressed. HOST is localhost.
+    --compressed. HOST may be left out: it is localhost. The first submission starts the daemon, which runs the jobs.
     """
     output = Output(json=as_json, quiet=quiet)
     request = read_request(ctx, options)
     with the_queue() as place:
         submitted = submit_jobs(place, request, os.environ, progress=progress_line)
-        _show(output, submitted, request.bringing)
+        _show(ctx, output, submitted, request.bringing)
         wake_daemon(place)
         if not wait:
             return 0
@@ -62,11 +62,11 @@ def submit(ctx: click.Context, /, wait: bool, as_json: bool, quiet: bool, **opti
         return waited.exit_status
 
 
-def _show(output: Output, submitted: Submitted, bringing: Bringing) -> None:
+def _show(ctx: click.Context, output: Output, submitted: Submitted, bringing: Bringing) -> None:
     for warning in submitted.warnings:
         warn(warning)
     if not output.quiet:
-        note_directives(bringing)
+        note_directives(ctx, bringing)
         for text in submitted.notes:
             note(text)
     if output.json:

@@ -22,22 +22,78 @@ from vq.jobs.record import Reserve
 HOSTS = ("localhost", "auto")
 _COMMAND = "vq.command"
 _WORDS = "vq.words"
+_ARGUMENTS = "vq.arguments"
+_SAY_THE_SAME = (
+    ("mem_mb", "mem_from_estimate"),
+    ("time_limit", "wall_time_seconds", "time_from_estimate"),
+)
 
 OPTIONS_ELSEWHERE = {
     name: ours
     for ours, names in {
         "--array": "-a",
-        "--cpus": "-c --cpus-per-task",
+        "--auto-resume": "--requeue",
+        "--cpus": "-c --cpus-per-task -n --ntasks --ntasks-per-node",
         "--depends-on": "--dependency --after",
         "--dir": "-D --chdir -w --working-directory",
+        "--env": "--export",
         "--name": "-J --job-name -l --label",
         "--not-before": "-b --begin --delay",
-        "--profile": "-p --partition",
+        "--profile": "-p --partition -g --group",
+        "--priority": "--nice",
+        "--quiet": "--parsable --print-task-id",
         "--time": "-t",
     }.items()
     for name in names.split()
 }
 """What other queues call an option, and what it is here."""
+
+_GPUS_INSTEAD = (
+    "to run so many jobs on them at once, give a profile slots ([profiles.gpu] slots = 1), and submit with"
+    " --profile gpu; which one a job sees is for you to say: --env CUDA_VISIBLE_DEVICES=0"
+)
+_WITHOUT_EQUAL = {
+    name: (why, instead)
+    for names, why, instead in (
+        (
+            "--gres --gpus -G --gpus-per-node --gpus-per-socket --gpus-per-task",
+            "vq does not manage GPUs",
+            _GPUS_INSTEAD,
+        ),
+        (
+            "--output -o --error -e",
+            "vq keeps what every job writes",
+            "vq logs JOB prints it, and vq logs JOB -f while it runs",
+        ),
+        (
+            "--wrap",
+            "a command needs no script around it",
+            "it stands behind --: vq submit -- COMMAND, or with a shell: vq submit -- sh -c 'COMMAND'",
+        ),
+        (
+            "--hold -H --stashed -s",
+            "a job is held once it is in the queue",
+            "vq pause JOB holds it, vq resume JOB releases it; --not-before +1h gives you the time to",
+        ),
+        (
+            "--mem-per-cpu",
+            "a memory limit is that of the whole job",
+            "--mem SIZE, for all of its CPUs together",
+        ),
+        (
+            "--mail-type --mail-user",
+            "vq sends no mail",
+            "hooks.on_end in the configuration is a command that runs when a job has ended",
+        ),
+        (
+            "-A --account -N --nodes --qos -C --constraint --reservation --exclusive",
+            "there is one host, and the queue on it is yours alone",
+            "leave it out; --cpus and --mem say how much of the host a job needs",
+        ),
+    )
+    for name in names.split()
+}
+"""Options of other queues that nothing is the same as here: why, and what to do instead."""
 
 Command = Callable[..., Any]
 
@@ -46,7 +102,8 @@ class WithCommand(click.Command):
     """A command whose line ends in the words of a job: `[HOST] [OPTIONS] [-- COMMAND…]`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse what stands before `--`; the host, the words and the command are kept in the context."""
+        """Parse what stands before `--`; the host, the words, the command and the whole line are kept in ctx."""
+        args = list(args)
         ours, command = args, None
         if "--" in args:
             place = args.index("--")
@@ -55,7 +112,7 @@ class WithCommand(click.Command):
         if words and words[0] in HOSTS:
             # Options may stand behind the host, too.
             ours, words = self._split(ctx, [*ours, *words[1:]])
-        ctx.meta[_WORDS], ctx.meta[_COMMAND] = words, command
+        ctx.meta[_WORDS], ctx.meta[_COMMAND], ctx.meta[_ARGUMENTS] = words, command, args
         return super().parse_args(ctx, ours)
 
     def _split(self, ctx: click.Context, args: list[str]) -> tuple[list[str], list[str]]:
@@ -63,6 +120,9 @@ class WithCommand(click.Command):
         try:
             _, words, _ = self.make_parser(ctx).parse_args(args=list(args))
         except click.NoSuchOption as error:
+            if error.option_name in _WITHOUT_EQUAL:
+                why, instead = _WITHOUT_EQUAL[error.option_name]
+                raise UsageError(f"there is no {error.option_name}: {why}", hint=instead) from None
             meant = OPTIONS_ELSEWHERE.get(error.option_name)
             if meant is None:
                 raise
@@ -88,7 +148,7 @@ _OPTIONS = (
         "--mem",
         metavar="SIZE",
         type=MEM_MB,
-        help="Memory limit: a number of MiB, or a size such as 4G (default: a share of the host).",
+        help="Memory limit: a number of MiB, or a size such as 4G (default: the profile's, else a share of the host).",
     ),
     click.option("--time", "--time-limit", "time_limit", metavar="T", help="Time limit: minutes, H:M:S, D-H:M:S, 2h."),
     click.option("--wall-time-seconds", metavar="N", type=int, help="Time limit in seconds."),
@@ -96,14 +156,18 @@ _OPTIONS = (
     click.option(
         "--reserve",
         type=click.Choice([word.value for word in Reserve]),
-        help="Reserve by measured runs, or the whole limit.",
+        help="Set aside for it by what earlier runs used, or its whole limit.",
     ),
     click.option("--priority", metavar="N", type=int, help="Higher goes first (default 0)."),
     click.option("--depends-on", metavar="JOB", multiple=True, help="Start after this job completed (repeatable)."),
     click.option("--depends-on-any", metavar="JOB", multiple=True, help="Start after it ended, however (repeatable)."),
     click.option("--not-before", metavar="TIME", help="Start no earlier: 2026-11-30T18:00, 18:00 or +2h."),
-    click.option("--retry", metavar="N", type=int, help="Start again after a plain failure, up to N times."),
-    click.option("--oom-retry", metavar="SIZE|max", help="After its memory limit fired, once more with this limit."),
+    click.option("--retry", metavar="N", type=int, help="Start again after an exit code other than 0, up to N times."),
+    click.option(
+        "--oom-retry",
+        metavar="SIZE|max",
+        help="If it meets its memory limit, start once more with this one; max is all that jobs may have.",
+    ),
     click.option("--auto-resume", is_flag=True, help="After a reboot, start again in the old workspace."),
     click.option("--name", metavar="TEXT", help="Its name (default: the script's or the program's)."),
     click.option("--workflow", metavar="TEXT", help="The workflow that it is a step of."),
@@ -163,11 +227,30 @@ def _bringing(options: dict[str, Any]) -> Bringing:
     return Bringing(folder=options["folder"], archive=options["compressed"], here=options["here"])
 
 
-def note_directives(bringing: Bringing) -> None:
-    """Say that what a script tells another queue is not read; a person would take it for options of the job."""
-    text = unread_directives(bringing)
-    if text is not None:
-        note(text)
+def note_directives(ctx: click.Context, bringing: Bringing) -> None:
+    """Say that what a script tells another queue is not read; a person would take it for options of the job.
+
+    The same command line with those options follows, without those that it says already.
+    """
+    found = unread_directives(bringing)
+    if found is None:
+        return
+    text, same = found
+    note(text)
+    missing = [option for option in same if not _is_given(ctx, option.split(" ", 1)[0])]
+    if missing:
+        import shlex  # noqa: PLC0415 - few scripts say anything to other queues
+
+        is_array = any(option.startswith("--array ") for option in missing)
+        command = "vq submit" if is_array else ctx.command_path  # vq run is for one job
+        note(f"  with them: {' '.join([command, *missing, shlex.join(ctx.meta[_ARGUMENTS])])}")
+
+
+def _is_given(ctx: click.Context, flag: str) -> bool:
+    """Whether a command line has an option, or one that says the same thing of the job."""
+    (name,) = (parameter.name for parameter in ctx.command.params if flag in parameter.opts)
+    names = next((same for same in _SAY_THE_SAME if name in same), (name,))
+    return any(ctx.params[each] not in (None, (), False) for each in names if each is not None)
 
 
 def progress_line(done_bytes: int, total_bytes: int) -> None:

@@ -28,7 +28,7 @@ from vq.store.jobs import states
 @click.option("--timeout", metavar="S", type=click.FloatRange(0), help="Give up after S seconds: exit status 124.")
 @click.option("--any", "any_of_them", is_flag=True, help="Until one of them has ended.")
 @json_option
-@quiet_option
+@quiet_option("nothing; the exit status is the answer")
 def wait(jobs: tuple[str, ...], timeout: float | None, any_of_them: bool, as_json: bool, quiet: bool) -> int:  # noqa: FBT001
     """Wait until each JOB has ended.
 

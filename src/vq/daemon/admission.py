@@ -80,7 +80,8 @@ class Admission:
     ) -> list[tuple[str, Started]]:
         """The jobs to start now, in order, each with what it reserves; `explain` so many of those due."""
         self.explained = {}
-        if not due.waiting:
+        # Where nobody waits there is nothing to decide, but what is remembered of the host is not for ever.
+        if not due.waiting and self.remembered == Remembered():
             return []
         readings = self.readings(known)
         look = Look(

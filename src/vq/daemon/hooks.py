@@ -17,7 +17,7 @@ from collections.abc import Iterable
 
 from vq.errors import UsageError
 from vq.store.connection import Store
-from vq.store.jobs import full_record, hook_ran
+from vq.store.jobs import full_record, hook_ran, hooks_due
 
 AT_ONCE = 4
 LONGEST_SECONDS = 60.0
@@ -37,6 +37,12 @@ class Hooks:
         """Run the hook for a job that has ended."""
         if self._command:
             self._due.append(job)
+
+    def see(self, store: Store) -> None:
+        """Run the hook also for jobs that ended as they were submitted."""
+        if self._command:
+            known = {*self._due, *self._running}
+            self._due.extend(job for job in hooks_due(store) if job not in known)
 
     @property
     def is_busy(self) -> bool:

@@ -170,6 +170,11 @@ def place_of(job: Job) -> Place:
     return -job.work.priority, job.life.queued_at_ms, sequence_of(job.id)
 
 
+def rank_of(job: Job) -> tuple[int, Place]:
+    """Where a running job stands in the order in which jobs started: one look may start many at one time."""
+    return job.life.started_at_ms or 0, place_of(job)
+
+
 def key_of(job: Job) -> Key:
     """What admission tells the job apart by."""
     identity = job.identity

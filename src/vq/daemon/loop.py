@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from vq.config.values import Config
 from vq.daemon.admission import Admission
 from vq.daemon.hooks import Hooks
-from vq.daemon.known import Known
+from vq.daemon.known import Known, rank_of
 from vq.daemon.mailbox import Mailbox
 from vq.daemon.told import MOST_TOLD, Told
 from vq.daemon.watch import Watch
@@ -83,7 +83,7 @@ class Daemon:
         """Take up every job that has not ended, and do again what may not have been done for those that run."""
         parts = self._parts
         jobs = active(parts.store)
-        for job in sorted(jobs, key=lambda job: job.life.started_at_ms or 0):
+        for job in sorted(jobs, key=rank_of):
             self._put(job)
         parts.attempts.sweep({(job.id, job.life.attempt) for job in parts.known.running.values()})
         if jobs:
@@ -139,6 +139,7 @@ class Daemon:
             self._put(job)
         if new:
             self._latest = new[-1].id
+        parts.hooks.see(parts.store)
         self._draining = is_draining(parts.store)
         self._is_behind = len(requests) == MOST_AT_ONCE
         self._seen_version = None if self._is_behind else version

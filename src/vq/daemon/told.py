@@ -13,13 +13,15 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from vq.admission.host import Remembered
 from vq.errors import BadDataError
 from vq.files.documents import KIB, FileError, read_json, replace_private
 from vq.jobs.reasons import Reason, read_reason, reason_document
 from vq.shapes import ANY_OBJECT, BOOLEAN, Record, integer
+
+if TYPE_CHECKING:  # it loads all of admission, which `vq queue` needs not
+    from vq.admission.host import Remembered
 
 MOST_TOLD = 50
 """Of so many jobs, the first in order: as many as `vq queue` shows."""
@@ -34,10 +36,13 @@ _SHAPE = Record({"at_ms": integer(0), "host": Record({"short": BOOLEAN, "stalled
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """Why jobs wait, by their ids, and what a look remembers of the host; neither, where no daemon said it just now."""
+    """Why jobs wait, by their ids, and what a look remembers of the host, as `Remembered` takes it.
+
+    Neither, where no daemon said it just now.
+    """
 
     reasons: Mapping[str, Reason] = field(default_factory=dict)
-    host: Remembered = field(default_factory=Remembered)
+    host: Mapping[str, bool] = field(default_factory=dict)
 
 
 class Told:
@@ -79,6 +84,6 @@ def told(state_folder: str, now_ms: int) -> Said:
         if abs(now_ms - document["at_ms"]) > HOLDS_MS:
             return Said()
         reasons = {job: read_reason(reason) for job, reason in document["reasons"].items()}
-        return Said(reasons=reasons, host=Remembered(**document["host"]))
+        return Said(reasons=reasons, host=document["host"])
     except (FileError, BadDataError):
         return Said()

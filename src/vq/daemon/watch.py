@@ -19,7 +19,6 @@ from vq.errors import VqError
 from vq.hosts.local.attempts import Attempts, Enforcement, NotBegun, Running, Unwatched
 from vq.hosts.local.launching import Gone, Launcher
 from vq.hosts.local.preparing import Preparing
-from vq.hosts.local.receipt import leave_receipt
 from vq.hosts.local.results import Finished
 from vq.jobs.effects import FreezeAttempt, StopAttempt, ThawAttempt
 from vq.jobs.events import CouldNotStart, Ended, Event, HostRebooted, Lost
@@ -222,17 +221,14 @@ class Watch:
             self._unheard[job.id] = requests
 
     def _ended(self, job: Job, result: Finished | None) -> Event | None:
-        """The event that a result is, its receipt left in the workspace before anybody learns of the end."""
+        """The event that a result is."""
         if result is None:
             return None
         at_ms = max(result.at_ms, job.life.started_at_ms or 0)
         if result.error is not None:
             return CouldNotStart(at_ms=at_ms, error=result.error)
-        if job.work.workspace is not None and result.result.usage is not None:
-            try:
-                leave_receipt(job.work.workspace, result.result.usage)
-            except VqError as error:
-                _log.warning("%s: no receipt was left: %s", job.id, error)
+        if result.no_receipt is not None:
+            _log.warning("%s: no receipt was left: %s", job.id, result.no_receipt)
         return Ended(at_ms=at_ms, attempt=job.life.attempt, result=result.result, requeue_outgrown=self._requeue)
 
     def _note(self, happened: dict[str, Event], job: Job, event: Event | None) -> None:

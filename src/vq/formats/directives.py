@@ -18,6 +18,8 @@ from vq.sizes import mebibytes
 
 _MARKS = (b"#SBATCH", b"#PBS", b"#BSUB", b"#$")
 _LONGEST = 80
+_REMARK = " (its indexes are from 0)"
+"""What follows an option in the note, and belongs to no command line."""
 _MOST_SHOWN = 8
 _SHORT = {
     "A": "account",
@@ -72,18 +74,23 @@ def note(found: Directives) -> str:
     said = f"vq does not read its {found.mark} lines ({where})"
     if found.mark != "#SBATCH":
         return f"{said}; give what they say as options: vq submit --help"
-    options, rest = _translated(found.lines)
-    if options:
-        said += f"; the same in options: {' '.join(options)}"
+    same, rest = _translated(found.lines)
+    if same:
+        said += f"; the same in options: {' '.join(same)}"
     if rest:
         more = f" and {len(rest) - _MOST_SHOWN} more" if len(rest) > _MOST_SHOWN else ""
         said += f"; no option is the same for {' '.join(rest[:_MOST_SHOWN])}{more}"
     return said
 
 
+def options(found: Directives) -> list[str]:
+    """The options of vq that mean what the directives of Slurm say, as a command line takes them."""
+    return [option.removesuffix(_REMARK) for option in _translated(found.lines)[0]] if found.mark == "#SBATCH" else []
+
+
 def _translated(lines: tuple[str, ...]) -> tuple[list[str], list[str]]:
     """The options of vq that mean what the lines say (the last of each), and the words of those that none means."""
-    options: dict[str, str] = {}
+    same: dict[str, str] = {}
     rest: dict[str, None] = {}
     for name, value, written in _given(lines):
         means = _MEANINGS.get(name)
@@ -91,8 +98,8 @@ def _translated(lines: tuple[str, ...]) -> tuple[list[str], list[str]]:
         if option is None:
             rest[written if len(written) <= _LONGEST else f"{written[:_LONGEST]}…"] = None
         elif option:
-            options[name] = option
-    return list(options.values()), list(rest)
+            same[name] = option
+    return list(same.values()), list(rest)
 
 
 def _given(lines: tuple[str, ...]) -> Iterator[tuple[str, str, str]]:
@@ -129,7 +136,7 @@ def _array(value: str) -> str | None:
     if counted is None:
         return None
     array, first = counted
-    return f"--array {array}" if first == 0 else f"--array {array} (its indexes are from 0)"
+    return f"--array {array}" if first == 0 else f"--array {array}{_REMARK}"
 
 
 def _memory(value: str) -> str | None:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from vq.jobs.events import Ended
 from vq.jobs.outcome import Outcome
 from vq.jobs.reasons import Kind, Reason
-from vq.jobs.record import Job, Limit, MemorySource, Reserve, State, Work, new_job
+from vq.jobs.record import Job, Life, Limit, MemorySource, Reserve, State, Work, new_job
 from vq.jobs.waiting import backoff_ms
 
 
@@ -37,9 +37,18 @@ def next_attempt(job: Job, how: Outcome, event: Ended) -> Job | None:
     return None
 
 
+def back_off(life: Life) -> Reason | None:
+    """Why a waiting job whose last attempt failed is not to start yet, whatever stood over that; None for any other."""
+    failed = bool(life.attempts) and life.attempts[-1].state is State.FAILED
+    return _retry(life.attempt, "failed", life.eligible_at_ms) if failed and life.eligible_at_ms is not None else None
+
+
 def _waiting(job: Job, work: Work, cause: str, eligible_at_ms: int) -> Job:
-    details = {"attempt": job.life.attempt, "cause": cause, "at": eligible_at_ms}
-    return _pending(job, work, Reason(kind=Kind.RETRY, details=details), eligible_at_ms)
+    return _pending(job, work, _retry(job.life.attempt, cause, eligible_at_ms), eligible_at_ms)
+
+
+def _retry(attempt: int, cause: str, at_ms: int) -> Reason:
+    return Reason(kind=Kind.RETRY, details={"attempt": attempt, "cause": cause, "at": at_ms})
 
 
 def _pending(job: Job, work: Work, reason: Reason, eligible_at_ms: int) -> Job:

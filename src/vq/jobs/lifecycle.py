@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from vq.errors import VqError
-from vq.jobs.again import next_attempt, successor
+from vq.jobs.again import back_off, next_attempt, successor
 from vq.jobs.effects import (
     Act,
     Effect,
@@ -165,7 +165,7 @@ def _release(job: Job, event: Resumed) -> Advanced:
     if not life.held:
         return job, ()
     eligible = None if life.eligible_at_ms is None else max(life.eligible_at_ms, event.at_ms)
-    return replace(job, life=replace(life, held=False, reason=None, eligible_at_ms=eligible)), ()
+    return replace(job, life=replace(life, held=False, reason=back_off(life), eligible_at_ms=eligible)), ()
 
 
 def _pause(job: Job, event: Paused) -> Advanced:

@@ -72,7 +72,7 @@ class Reason:
         return self.what
 
     @property
-    def what(self) -> str:
+    def what(self) -> str:  # noqa: PLR0911 - one sentence a kind
         """The same without what helps."""
         details = self.details
         match self.kind:
@@ -82,6 +82,8 @@ class Reason:
                 return _retry(details["cause"], details["attempt"], details["at"])
             case Kind.MEMORY | Kind.HOST_MEMORY | Kind.CPU:
                 return _room(self.kind, details["needs"], details["free"])
+            case Kind.EXEC:
+                return _not_run(details["program"], details["error"])
             case Kind.ENDING:
                 return f"being ended: {_CAUSES[details['cause']]}"
             case Kind.OOM:
@@ -132,7 +134,6 @@ _SENTENCES = {
     Kind.HIGH_WATER: "jobs use {used} of the budget of {budget}, and nothing starts so close to it",
     Kind.STALLED: "the host stalls for memory",
     Kind.BEHIND: "{job} has waited so long that nothing may start before it",
-    Kind.EXEC: "{program} cannot be run: {error}",
     Kind.OUTGREW: "the jobs together outgrew the memory of the host while {reserved} were reserved for this one;"
     " it starts once more with its whole limit of {cap} reserved",
     Kind.WALL_LIMIT: "stopped at its time limit of {seconds}",
@@ -198,6 +199,12 @@ def _room(kind: Kind, needs: int, free: int) -> str:
     if kind is Kind.CPU:
         return f"needs {human_cpus(needs)}, {free / _CPU:g} are free"
     return f"needs {human_bytes(needs)} {_ROOMS[kind]}, {human_bytes(free)} are free"
+
+
+def _not_run(program: str, error: str) -> str:
+    """Why a program cannot be run; an error that begins with the program, or says as much, says it once."""
+    why = error.removeprefix(f"{program}: ")
+    return f"{program} {why}" if why.startswith("cannot be run") else f"{program} cannot be run: {why}"
 
 
 def _oom(details: Mapping[str, Any]) -> str:

@@ -75,10 +75,14 @@ class Store:
         self.path = path
         with _explained(path):
             self.connection = sqlite3.connect(path, timeout=busy_seconds, isolation_level=None, cached_statements=256)
-            self.connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
-            self.connection.execute("PRAGMA synchronous = FULL")
-            self.connection.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
-            self.connection.execute("PRAGMA trusted_schema = OFF")
+            try:
+                self.connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+                self.connection.execute("PRAGMA synchronous = FULL")
+                self.connection.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
+                self.connection.execute("PRAGMA trusted_schema = OFF")
+            except BaseException:
+                self.connection.close()
+                raise
 
     def close(self) -> None:
         """Close the connection; a transaction that is open is rolled back."""

@@ -40,6 +40,9 @@ class Selection:
     array_group: str | None = None
 
 
+_EVERY = Selection()
+
+
 def read(store: Store, identifier: str) -> Job:
     """The job of an id; raises `UsageError` where there is none."""
     with store.reading() as connection:
@@ -81,10 +84,20 @@ def states(store: Store, identifiers: Iterable[str]) -> dict[str, State | None]:
         return {identifier: fetch_state(connection, identifier) for identifier in identifiers}
 
 
-def counts(store: Store) -> dict[State, int]:
-    """How many jobs are in each state that has any."""
+def counts(store: Store, selection: Selection = _EVERY) -> dict[State, int]:
+    """How many of the jobs selected, by default of all, are in each state that has any."""
+    wanted = selection.states or tuple(State)
+    conditions, values = _conditions(selection, None)
     with store.reading() as connection:
-        return _counts(connection)
+        if not values:
+            found = _counts(connection)
+        else:
+            rows = connection.execute(
+                f"SELECT state, COUNT(*) FROM jobs WHERE {conditions} GROUP BY state",  # noqa: S608 - as below
+                values,
+            ).fetchall()
+            found = {State(state): jobs for state, jobs in rows}
+    return {state: jobs for state, jobs in found.items() if state in wanted}
 
 
 def queue(store: Store, now_ms: int) -> Queue:
@@ -131,6 +144,15 @@ def _selected(store: Store, selection: Selection, limit: int | None) -> Iterator
 
 
 def _of_state(store: Store, selection: Selection, state: State | None, limit: int) -> list[tuple[int, str]]:
+    conditions, values = _conditions(selection, state)
+    return store.connection.execute(
+        f"SELECT sequence, record FROM jobs WHERE {conditions} ORDER BY sequence DESC LIMIT ?",  # noqa: S608 - as below
+        (*values, limit),
+    ).fetchall()
+
+
+def _conditions(selection: Selection, state: State | None) -> tuple[str, list[str | int]]:
+    """What a statement asks of a job to be selected, in its one state or in any, and the values for it."""
     conditions: list[str] = ["sequence > 0"]
     values: list[str | int] = []
     if selection.tag is not None:
@@ -149,11 +171,7 @@ def _of_state(store: Store, selection: Selection, state: State | None, limit: in
     if state is not None:
         conditions.append(f"{narrowed}state = ?")
         values.append(state.value)
-    return store.connection.execute(
-        f"SELECT sequence, record FROM jobs WHERE {' AND '.join(conditions)}"  # noqa: S608 - only the texts above
-        " ORDER BY sequence DESC LIMIT ?",
-        (*values, limit),
-    ).fetchall()
+    return " AND ".join(conditions), values
 
 
 def active(store: Store) -> list[Job]:

@@ -13,11 +13,12 @@ from vq.jobs.ids import sequence_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A job that ended long ago: how many attempts it had, and its payload."""
+    """A job that ended long ago: how many attempts it had, its payload, and the workspace that it was given."""
 
     job: str
     attempts: int
     payload_sha256: str | None
+    workspace: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +34,12 @@ def ended_before(connection: sqlite3.Connection, at_ms: int) -> list[Candidate]:
     rows = connection.execute("SELECT record FROM jobs WHERE settled_at < ? ORDER BY settled_at", (at_ms,)).fetchall()
     records: list[dict[str, Any]] = [json.loads(record) for (record,) in rows]
     return [
-        Candidate(job=record["id"], attempts=record["attempt"], payload_sha256=record["payload_sha256"])
+        Candidate(
+            job=record["id"],
+            attempts=record["attempt"],
+            payload_sha256=record["payload_sha256"],
+            workspace=None if record["here"] else record["workspace"],
+        )
         for record in records
     ]
 

@@ -14,13 +14,20 @@ from vq.jobs.record import Job, State
 _ENCODE = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
-def insert_job(connection: sqlite3.Connection, job: Job, documents: tuple[str | None, str | None, str | None]) -> None:
+def insert_job(
+    connection: sqlite3.Connection,
+    job: Job,
+    documents: tuple[str | None, str | None, str | None],
+    *,
+    hook_due: bool = False,
+) -> None:
     """Write a new job; `documents` are the digests of its environment, estimate and calibration."""
     sequence, array = sequence_of(job.id), job.work.array
     record, usage = encoded(job)
     connection.execute(
-        "INSERT INTO jobs (sequence, state, priority, name, array_group, settled_at, environment_sha256,"
-        " estimate_sha256, calibration_sha256, record, usage) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO jobs (sequence, state, priority, name, array_group, settled_at, hook_due,"
+        " environment_sha256, estimate_sha256, calibration_sha256, record, usage)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             sequence,
             job.state.value,
@@ -28,6 +35,7 @@ def insert_job(connection: sqlite3.Connection, job: Job, documents: tuple[str | 
             job.identity.name,
             None if array is None else sequence_of(array.group),
             job.life.settled_at_ms,
+            int(hook_due),
             *documents,
             record,
             usage,

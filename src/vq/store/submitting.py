@@ -55,11 +55,13 @@ def submit(
     claim: Claim | None = None,
     *,
     publish: Callable[[], object] | None = None,
+    hooks: bool = False,
 ) -> Accepted:
     """Accept all of them or none; on disk when this returns.
 
     `publish` is called in the transaction once they are recorded, and only where they are new: what they start from
-    is there before anybody sees them.
+    is there before anybody sees them. With `hooks` the end of a job that a dependency ends at once is remembered until
+    its hook ran.
     With a claim (of one submission), the job that was accepted under its key before is returned instead. Raises
     `ConflictError` where something else was asked under the key, `UsageError` for a dependency that is no job, and
     `StoreError`; nothing is written then.
@@ -81,7 +83,7 @@ def submit(
                 keeper.keep(submission.estimate),
                 keeper.keep(submission.calibration),
             )
-            insert_job(connection, job, digests)
+            insert_job(connection, job, digests, hook_due=hooks and job.state.ended)
             for waited_for in job.life.waiting_for:
                 insert_dependency(connection, waited_for, job.id)
             if submission.array_at_once is not None:

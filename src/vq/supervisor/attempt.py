@@ -7,7 +7,9 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
+from typing import Any
 
+from vq.files.documents import FileError
 from vq.files.fifo import tell
 from vq.readings import cgroups, processes
 from vq.readings.group import Group, Limits
@@ -17,6 +19,7 @@ from vq.supervisor.folder import Attempt, ResultFile, has_attempt, take_lock, wr
 from vq.supervisor.launch import launch
 from vq.supervisor.libc import become_subreaper
 from vq.supervisor.outcome import Outcome, result_document
+from vq.supervisor.receipt import leave_receipt, remove_receipt
 from vq.supervisor.requests import open_requests
 from vq.supervisor.spec import MARK, Spec, read_spec
 from vq.supervisor.start import Launch, Refused, Started
@@ -53,6 +56,10 @@ def _supervise(folder: str, lock: int, spec: Spec) -> int:
     try:
         group = _make_group(spec)
         write_attempt(folder, _attempt(spec, group))
+        if spec.workspace is not None:
+            # Where it cannot be removed, none can be left either, which is said then.
+            with suppress(FileError):
+                remove_receipt(spec.workspace)
         outcome = _run(folder, spec, group)
     except BaseException:
         # Whatever went wrong here, nothing may go on without anybody watching it.
@@ -60,7 +67,7 @@ def _supervise(folder: str, lock: int, spec: Spec) -> int:
         result.give_up()
         _remove(group)
         raise
-    result.write(result_document(outcome))
+    result.write(_with_receipt(result_document(outcome), spec.workspace))
     # Nothing is left in the group, and nobody needs to wait for its folder to go; nor for the disk: whoever reads the
     # result now keeps it in the store. Where nobody does, it is to be found here after a power cut.
     if spec.notify_path is not None:
@@ -69,6 +76,17 @@ def _supervise(folder: str, lock: int, spec: Spec) -> int:
     os.fsync(lock)
     _remove(group)
     return LEFT_A_RESULT
+
+
+def _with_receipt(document: dict[str, Any], workspace: str | None) -> dict[str, Any]:
+    """The result; that of what has run leaves its receipt in the workspace first, or says why not (`no_receipt`)."""
+    if workspace is None or document["end"] == "not_started":
+        return document
+    try:
+        leave_receipt(workspace, document["usage"])
+    except FileError as error:
+        return {**document, "no_receipt": str(error)}
+    return document
 
 
 def _run(folder: str, spec: Spec, group: Group | None) -> Outcome:

@@ -55,7 +55,7 @@ _RESULT_SHAPE = Record(
         "left_over": integer(0),
         "usage": ANY_OBJECT,
     },
-    {"own_ooms": integer(0, null=True)},
+    {"own_ooms": integer(0, null=True), "no_receipt": text()},
 )
 
 

@@ -33,6 +33,7 @@ _NO_RUN: dict[str, Any] = {
     "samples": None,
 }
 _PLACES = 6
+_LONGEST_TEXT = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +82,7 @@ def result_document(outcome: Outcome) -> dict[str, Any]:
     """The result, `vq.attempt-result.v1`."""
     measured = outcome.measured
     counters = None if measured is None else measured.counters
+    text = None if outcome.text is None else _cut(outcome.text)
     return {
         "schema": RESULT_SCHEMA,
         "attempt": outcome.attempt,
@@ -92,14 +94,19 @@ def result_document(outcome: Outcome) -> dict[str, Any]:
         "limit_fired": None if measured is None else measured.limit_fired,
         "oom_kills": None if counters is None else counters.oom_kills,
         "own_ooms": None if counters is None else counters.own_ooms,
-        "text": outcome.text,
+        "text": text,
         "why": outcome.why,
         "started_at_ms": outcome.started_at_ms,
         "finished_at_ms": outcome.finished_at_ms,
         "paused_seconds": 0 if measured is None else round(measured.paused_seconds, _PLACES),
         "left_over": outcome.left_over,
-        "usage": error_receipt(outcome.text or outcome.kind) if measured is None else receipt(measured),
+        "usage": error_receipt(text or outcome.kind) if measured is None else receipt(measured),
     }
+
+
+def _cut(text: str) -> str:
+    """A text without its middle where it is long: it may name a program by more than a receipt may hold."""
+    return text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT // 2]}…{text[-_LONGEST_TEXT // 2 :]}"
 
 
 def error_receipt(text: str) -> dict[str, Any]:

@@ -55,6 +55,7 @@ _SHAPE = Record(
         "umask": integer(0, 0o777, null=True),
         "oom_score_adj": integer(0, MOST_OOM_SCORE),
         "notify_path": _PATH_OR_NULL,
+        "workspace": _PATH_OR_NULL,
     },
 )
 
@@ -63,7 +64,8 @@ _SHAPE = Record(
 class Spec:
     """One attempt. `cgroup_parent` is the group to run under; without it, `cgroup_parent_name` is made where we may.
 
-    `notify_path` is a FIFO that is told, in one line, the attempt whose result is there. `oom_score_adj` is the
+    `notify_path` is a FIFO that is told, in one line, the attempt whose result is there; in `workspace` its receipt is
+    left, too. `oom_score_adj` is the
     kernel's; a supervisor that has more itself raises it to that.
     """
 
@@ -85,6 +87,7 @@ class Spec:
     umask: int | None = None
     oom_score_adj: int = 500
     notify_path: str | None = None
+    workspace: str | None = None
 
     @property
     def mark(self) -> str:

@@ -6,11 +6,18 @@ import json
 import os
 from pathlib import Path
 
+import pytest
+
 from daemons import Queue, python
+from made_jobs import job as made_job
 from supervised import MIB, SLOWNESS
+from vq.hosts.local.attempts import digest_of
+from vq.hosts.local.environment import job_environment
 from vq.jobs.events import KillRequested, Paused, Resumed
 from vq.jobs.record import Array, Limit, MemorySource, State, WallSource
 from vq.readings import processes
+from vq.supervisor.folder import read_attempt
+from vq.supervisor.requests import OUTGREW, Request, ask
 
 HOLD = f"import sys, time; x = b'x' * (int(sys.argv[1]) << 20); print('held', flush=True); time.sleep({0.2 * SLOWNESS})"
 SAY = "import os, sys; print(*(os.environ[name] for name in sys.argv[1:]))"
@@ -137,11 +144,74 @@ def test_a_job_knows_itself_and_its_share(plain: Queue) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    "variable", ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"]
+)
+def test_threads_are_as_many_as_cpus_unless_the_submitter_says_so(variable: str) -> None:
+    subject = made_job(cpus=2)
+    assert job_environment(subject, {}, "/")[variable] == "2"
+    assert job_environment(subject, {variable: "7"}, "/")[variable] == "7"
+
+
+def test_a_job_has_the_grace_of_the_host_and_a_group_with_its_limits_and_no_soft_one(queue: Queue) -> None:
+    (identifier,) = queue.submit(SLEEP, cpus=2, mem_mb=70)
+    queue.running(identifier)
+    attempt = read_attempt(f"{queue.folder}/attempts/{identifier}.1")
+    assert attempt is not None
+    assert json.loads(Path(queue.folder, "attempts", f"{identifier}.1", "spec.json").read_text())[
+        "kill_grace_seconds"
+    ] == pytest.approx(1)
+    for folder in () if attempt.group is None else attempt.group.folders.values():
+        assert Path(folder).parent.name == f"vq-{digest_of(queue.folder)}.slice"
+    limit = str(70 * MIB)
+    expected = {
+        "memory": {"memory.limit_in_bytes": limit, "memory.memsw.limit_in_bytes": limit},
+        "pids": {"pids.max": "4096"},
+        "cpu": {"cpu.shares": "2048"},
+        "unified": {
+            "memory.max": limit,
+            "memory.swap.max": "0",
+            "memory.high": "max",
+            "memory.oom.group": "1",
+            "pids.max": "4096",
+            "cpu.weight": "200",
+        },
+    }
+    for name, folder in ({} if attempt.group is None else attempt.group.folders).items():
+        wanted = {file: text for file, text in expected.get(name, {}).items() if os.path.exists(f"{folder}/{file}")}
+        assert {file: Path(folder, file).read_text().strip() for file in wanted} == wanted
+    queue.ask(identifier, KillRequested(at_ms=0, at_once=True))
+    queue.end(identifier)
+
+
 def test_a_job_runs_here_where_it_was_submitted(plain: Queue, tmp_path: Path) -> None:
     (identifier,) = plain.submit(["pwd"], here=True, cwd=str(tmp_path))
     job = plain.end(identifier)
     assert (output(plain, identifier), job.work.workspace) == (f"{tmp_path}\n", str(tmp_path))
     assert (tmp_path / "_vq" / "resource-usage.json").exists()
+
+
+def test_while_a_job_runs_there_is_no_receipt_of_one_before_it(queue: Queue, tmp_path: Path) -> None:
+    look = ["sh", "-c", "ls -A _vq; echo looked"]
+    (first,) = queue.submit(look, here=True, cwd=str(tmp_path))
+    queue.end(first)
+    assert output(queue, first) == "looked\n"
+    assert os.listdir(tmp_path / "_vq") == ["resource-usage.json"]
+    (second,) = queue.submit(look, here=True, cwd=str(tmp_path))
+    job = queue.end(second)
+    assert output(queue, second) == "looked\n"
+    assert json.loads((tmp_path / "_vq" / "resource-usage.json").read_text()) == dict(job.usage or {})
+
+
+def test_a_receipt_that_cannot_be_left_is_missed_and_the_job_is_not(
+    plain: Queue, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "_vq").write_text("mine")
+    (identifier,) = plain.submit(["true"], here=True, cwd=str(tmp_path))
+    assert plain.end(identifier).state is State.COMPLETED
+    assert (tmp_path / "_vq").read_text() == "mine"
+    said = f"{identifier}: no receipt was left: {tmp_path}/_vq/resource-usage.json: "
+    assert [said in record.getMessage() for record in caplog.records] == [True]
 
 
 def test_a_link_in_the_place_of_the_receipt_is_not_followed(plain: Queue, tmp_path: Path) -> None:
@@ -187,6 +257,15 @@ def test_a_job_that_outgrows_its_reservation_near_the_budget_starts_again_with_i
     assert job.life.reserved_bytes == 300 * MIB
     row = queue.history()[3]
     assert (row["oom_killed"], row["own_cap"], row["hit_cap"], row["reserved"]) == (1, 0, 0, 256 * MIB)
+
+
+def test_a_job_that_the_hosts_limit_ended_starts_no_second_time_where_it_shall_not(plain: Queue) -> None:
+    plain.text = '[host]\non_host_oom = "fail"\n'
+    (identifier,) = plain.submit(SLEEP)
+    plain.running(identifier)
+    assert ask(f"{plain.folder}/attempts/{identifier}.1", Request(action="kill-now", why=OUTGREW))
+    job = plain.end(identifier)
+    assert (job.state, job.life.limit_fired, job.life.attempt) == (State.OOM_KILLED, Limit.HOST, 1)
 
 
 def test_a_job_that_uses_no_cpu_for_the_configured_time_starves(queue: Queue) -> None:

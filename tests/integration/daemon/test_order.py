@@ -8,14 +8,18 @@ from pathlib import Path
 import pytest
 
 from daemons import Queue, python
+from made_jobs import job as made_job
+from vq.admission.host import HostMemory, Remembered, margin
 from vq.daemon.serving import now_ms
 from vq.daemon.told import HOLDS_MS, PERIOD_SECONDS, Said, told
+from vq.hosts.local.machine import Machine
 from vq.jobs.events import Edited, KillRequested, Paused, Resumed
 from vq.jobs.reasons import Kind
 from vq.jobs.record import Dependency, Need, Reserve, State
 from vq.store.jobs import hooks_due
 from vq.store.requests import MOST_AT_ONCE
 from vq.store.settings import set_draining
+from vq.store.submitting import Submission, submit
 
 DAY_MS = 86_400_000
 SLEEP = ["sleep", "600"]
@@ -205,6 +209,18 @@ def test_the_end_hook_gets_the_record_once(plain: Queue, tmp_path: Path) -> None
     assert all(record["usage"] for record in records)
 
 
+def test_the_end_hook_is_run_for_a_job_that_ends_as_it_is_submitted(plain: Queue, tmp_path: Path) -> None:
+    plain.text = f'[hooks]\non_end = ["sh", "-c", "cat >> {tmp_path}/said"]\n'
+    (failed,) = plain.submit(["false"])
+    plain.end(failed)
+    plain.until(lambda: not hooks_due(plain.store), "its hook has run")
+    needs_it = made_job(depends_on=(Dependency(job=failed, kind=Need.COMPLETED),))
+    ((aborted, state),) = submit(plain.store, [Submission(job=needs_it)], hooks=True).jobs
+    assert state is State.ABORTED_BY_QUEUE
+    plain.until(lambda: not hooks_due(plain.store), "no hook is due")
+    assert (tmp_path / "said").read_text().count(f'"id": "{aborted}"') == 1
+
+
 @pytest.mark.parametrize("hook", ["/no/such/hook", "false"])
 def test_a_hook_that_cannot_do_it_is_not_run_for_ever(plain: Queue, hook: str) -> None:
     plain.text = f'[hooks]\non_end = ["{hook}"]\n'
@@ -240,6 +256,26 @@ def test_the_daemon_tells_why_jobs_wait_as_long_as_any_does(plain: Queue) -> Non
     assert file.read_bytes() == before
     plain.stop()
     assert not file.exists()
+
+
+def test_a_host_is_short_no_longer_once_nobody_waits_for_its_memory(
+    plain: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    total = 64 << 30
+    kept = margin(total, short=False)
+    # A margin and 200 MiB beside what runs: room for the small one, and none while the host is short.
+    reading = HostMemory(total=total, available=kept + (200 << 20), slice=0, full_avg10=None)
+    monkeypatch.setattr(Machine, "memory", lambda *_: reading)
+    (runs,) = plain.submit(SLEEP, mem_mb=64)
+    plain.running(runs)
+    (large,) = plain.submit(SLEEP, mem_mb=1000)
+    admission = plain.daemon._parts.admission  # noqa: SLF001
+    plain.until(lambda: admission.remembered == Remembered(short=True), "it waits for memory of the host")
+    plain.ask(large, KillRequested(at_ms=0))
+    plain.end(large)
+    plain.until(lambda: admission.remembered == Remembered(), "nobody waits any more")
+    (small,) = plain.submit(["true"], mem_mb=64)
+    assert plain.end(small).state is State.COMPLETED
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def folder(tmp_path: Path) -> str:
 
 
 def version_of(folder: str) -> int:
-    with sqlite3.connect(os.path.join(folder, "vq.db")) as database:
+    with closing(sqlite3.connect(os.path.join(folder, "vq.db"))) as database, database:
         return int(database.execute("PRAGMA user_version").fetchone()[0])
 
 
@@ -117,7 +117,7 @@ def test_rows_imported_before_their_source_was_kept_are_told_by_their_repository
 @pytest.mark.parametrize("version", range(1, LATEST))
 def test_only_the_daemon_migrates_an_older_store(folder: str, version: int) -> None:
     old_store(folder, version)
-    with sqlite3.connect(os.path.join(folder, "vq.db")) as database:
+    with closing(sqlite3.connect(os.path.join(folder, "vq.db"))) as database, database:
         database.execute("INSERT INTO keys VALUES ('key', 'intent', 1)")
     with pytest.raises(StateError, match=f"is of version {version}, and this vq needs version {LATEST}") as refused:
         open_store(folder)
@@ -150,7 +150,7 @@ def test_a_migration_that_fails_leaves_the_older_store(
 @pytest.mark.parametrize("opener", Opener)
 def test_a_newer_store_is_refused(folder: str, opener: Opener) -> None:
     open_store(folder).close()
-    with sqlite3.connect(os.path.join(folder, "vq.db")) as database:
+    with closing(sqlite3.connect(os.path.join(folder, "vq.db"))) as database, database:
         database.execute(f"PRAGMA user_version = {LATEST + 1}")
     with pytest.raises(StateError, match="made by a newer vq") as refused:
         open_store(folder, opener)
@@ -161,7 +161,7 @@ def test_a_newer_store_is_refused(folder: str, opener: Opener) -> None:
 def test_what_is_no_store_is_refused_and_left_alone(folder: str) -> None:
     os.makedirs(folder, mode=0o700)
     path = os.path.join(folder, "vq.db")
-    with sqlite3.connect(path) as database:
+    with closing(sqlite3.connect(path)) as database, database:
         database.execute("CREATE TABLE other (a)")
     with pytest.raises(StateError, match="not a store of vq"):
         open_store(folder)

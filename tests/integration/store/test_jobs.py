@@ -302,6 +302,14 @@ def test_the_queue_shows_what_runs_what_comes_first_and_what_has_just_ended(stor
     assert "usage" not in shown.jobs[0]
 
 
+def test_of_those_that_have_just_ended_the_queue_shows_the_last_50(store: Store) -> None:
+    identifiers = [put(store) for _ in range(52)]
+    for later, identifier in enumerate(identifiers):
+        advance_jobs(store, [(identifier, KillRequested(at_ms=NOW + later))])
+    shown = queue(store, NOW + 100)
+    assert [record["id"] for record in shown.jobs] == identifiers[:1:-1]
+
+
 def test_jobs_are_selected_by_all_that_is_given_and_the_latest_comes_first(store: Store) -> None:
     names = ["x", "y", "x", "x", "y"]
     submit(store, [Submission(job=job(name=name, tags=(f"t{n % 2}",))) for n, name in enumerate(names)])
@@ -319,6 +327,11 @@ def test_jobs_are_selected_by_all_that_is_given_and_the_latest_comes_first(store
     assert ids(states=(State.COMPLETED, State.FAILED), limit=1) == ["a4"]
     assert ids(states=(State.PENDING,), name="y") == ["a5", "a2"]
     assert ids(tag="t1", name="x", states=(State.FAILED,)) == ["a4"]
+    assert counts(store, Selection(name="x")) == {State.COMPLETED: 1, State.PENDING: 1, State.FAILED: 1}
+    assert counts(store, Selection(name="x", states=(State.FAILED, State.KILLED))) == {State.FAILED: 1}
+    assert counts(store, Selection(tag="t0", name="y")) == {State.PENDING: 1}
+    assert counts(store, Selection(tag="t2", name="y")) == {}
+    assert counts(store, Selection(states=(State.PENDING,))) == {State.PENDING: 3}
     assert select_active(store, Selection()) == ["a2", "a3", "a5"]
     assert select_active(store, Selection(tag="t0")) == ["a3", "a5"]
 

@@ -57,6 +57,7 @@ ACTIONS: dict[str, Callable[[Store], Any]] = {
     ),
     "queue": lambda store: queue(store, NOW),
     "counts": counts,
+    "counts of some": lambda store: [counts(store, selection) for selection in (ALL, Selection(name="n"))],
     "select": lambda store: [select(store, selection, limit=9) for selection in (ALL, Selection())],
     "select by state": lambda store: select(store, Selection(states=(State.COMPLETED,)), limit=9),
     "select by name": lambda store: select(store, Selection(name="n"), limit=9),

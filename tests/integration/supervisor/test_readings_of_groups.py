@@ -16,6 +16,7 @@ from supervised import MIB, SLOWNESS, Make, parent_group, python, wait_until
 from vq.config.resolve import Facts, resolve
 from vq.hosts.local.machine import Machine
 from vq.readings import cgroups, meminfo, pressure, processes
+from vq.readings.cgroup1 import Group1
 from vq.readings.cgroup2 import Group2, hand_down
 from vq.readings.group import Counters, Group, GroupPaths, Limits
 from vq.readings.meminfo import HostMemory
@@ -103,6 +104,22 @@ def test_version_2_sets_limits_where_it_has_them(tmp_path: Path) -> None:
     assert (tmp_path / "memory.oom.group").read_text() == "1"
     assert (tmp_path / "pids.max").read_text() == "7"
     assert not (tmp_path / "cpu.weight").exists()
+
+
+def test_version_2_weighs_by_cpus_up_to_what_the_kernel_takes(tmp_path: Path) -> None:
+    group = _fake(tmp_path, memory__max="", cpu__weight="")
+    weights = []
+    for cpus in (1, 3, 500):
+        group.limit(Limits(cpus=cpus))
+        weights.append((tmp_path / "cpu.weight").read_text())
+    assert weights == ["100", "300", "10000"]
+
+
+def test_version_1_counts_how_often_a_limit_was_met_with_swap_and_without(tmp_path: Path) -> None:
+    for name, text in (("memory.failcnt", "2\n"), ("memory.memsw.failcnt", "3\n"), ("memory.oom_control", "")):
+        (tmp_path / name).write_text(text)
+    folders = {"memory": str(tmp_path), "freezer": str(tmp_path)}
+    assert Group1(GroupPaths(version=1, folders=folders)).counters().limit_hits == 5
 
 
 def test_version_2_ends_no_other_job_where_the_limit_of_all_kills_one(tmp_path: Path) -> None:
@@ -194,6 +211,32 @@ def test_a_machine_holds_no_more_open_than_half_of_what_it_may(cgroup_mode: str,
     assert machine.use_bytes(folders[1]) is None
     machine.close()
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_what_is_below_another_process_with_the_number_of_a_supervisor_is_not_its_jobs(tmp_path: Path) -> None:
+    config = resolve('[host]\nenforcement = "sampled"\n', Facts(memory_bytes=1 << 30, cpus=1), environment={}, flags={})
+    machine = Machine(str(tmp_path), config.host)
+    own = processes.identify(os.getpid())
+    assert own is not None
+    uses = []
+    with subprocess.Popen(python("input()"), stdin=subprocess.PIPE):
+        for ticks in (own.start_ticks, own.start_ticks - 1):
+            folder = tmp_path / str(ticks)
+            folder.mkdir()
+            attempt = Attempt(
+                attempt="a1.1",
+                boot_id="",
+                since_ticks=ticks,
+                supervisor_pid=own.pid,
+                mark="none",
+                result_path="",
+                group=None,
+            )
+            write_attempt(str(folder), attempt)
+            uses.append(machine.use_bytes(str(folder)))
+    machine.close()
+    assert uses[0] is not None
+    assert uses[1] is None
 
 
 def _attempt_in(folder: str, parent: GroupPaths | None) -> Group:

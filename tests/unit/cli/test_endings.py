@@ -18,6 +18,11 @@ def ended(state: State, reason: Reason | None = None, fired: Limit | None = None
     return replace(made, life=replace(made.life, state=state, reason=reason, limit_fired=fired))
 
 
+def kept(state: State, **life: Any) -> Job:
+    made = ended(state)
+    return replace(made, life=replace(made.life, **life))
+
+
 @pytest.mark.parametrize(
     ("what", "step"),
     [
@@ -33,6 +38,10 @@ def ended(state: State, reason: Reason | None = None, fired: Limit | None = None
         (ended(State.FAILED, Reason(kind=Kind.EXEC, details={"program": "x", "error": "no such file"})), None),
         (ended(State.KILLED), None),
         (ended(State.COMPLETED), None),
+        (kept(State.PENDING, held=True), "vq resume a1"),
+        (kept(State.RUNNING, paused_at_ms=1), "vq resume a1"),
+        (kept(State.RUNNING), None),
+        (kept(State.KILLED, held=True), None),
     ],
 )
 def test_the_next_step_is_a_command_that_helps(what: Job, step: str | None) -> None:

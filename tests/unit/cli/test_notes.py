@@ -59,7 +59,10 @@ def test_a_job_names_all_that_it_waits_for() -> None:
         (record("OOM_KILLED", reason={"kind": "oom", "text": "", "limit_fired": "job"}), "its own limit"),
         (record("OOM_KILLED", reason={"kind": "oom", "text": "", "limit_fired": "host"}), "the host's limit"),
         (record("ABORTED_BY_QUEUE", reason={"kind": "dependency", "job": "a1", "state": "FAILED"}), "a1 FAILED"),
-        (record("KILLED", reason={"kind": "kill", "text": ""}), ""),
+        (record("KILLED", reason={"kind": "kill", "text": ""}), "by vq kill"),
+        (record("TIME_EXCEEDED", reason={"kind": "wall_limit", "text": "", "seconds": 90}), "limit 0:01:30"),
+        (record("TIME_EXCEEDED", reason={"kind": "wall_limit", "text": "", "seconds": None}), "its time limit"),
+        (record("STARVED", reason={"kind": "starved", "text": ""}), "used almost no CPU"),
         (record("COMPLETED", exit_code=0), ""),
     ],
 )

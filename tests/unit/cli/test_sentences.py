@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import pytest
@@ -164,6 +165,20 @@ def test_what_a_job_waits_for_is_said_with_how_many_are_ahead() -> None:
     assert waits_sentence(None, 1) == "nothing keeps it: it starts at the daemon's next look; 1 job ahead"
 
 
+def test_what_waits_for_something_of_its_own_is_not_in_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert waits_sentence(Reason(kind=Kind.HELD), 0) == "held until it is resumed"
+    after = Reason(kind=Kind.DEPENDENCY, details={"job": "a1", "state": None})
+    assert waits_sentence(after, 3) == "waits for a1"
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    try:
+        later = Reason(kind=Kind.NOT_BEFORE, details={"at": 1_796_115_590_000})
+        assert waits_sentence(later, 0) == "not to start before 2026-12-01 09:59:50 CET"
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
 def test_what_the_cpus_cost_is_said() -> None:
     assert "CPUs are not what jobs wait for" in without_cpus(CAPS, CAPS)
     assert "it would have been 1 min" in without_cpus(CAPS, replace(CAPS, mean_wait=60))
@@ -194,9 +209,10 @@ def test_a_program_outside_steers_no_terminal() -> None:
         "pending": 0,
     }
     fields = fields_of_host(found)
-    assert ("Outside", "1 GiB a\\x1b[31m") in fields
+    assert ("Others hold", "1 GiB a\\x1b[31m") in fields
     assert ("", "5 bytes b (1,234 processes)") in fields
-    assert ("Host leaves", "1 GiB for the next start, of 1 GiB") in fields
+    assert ("Host leaves", "1 GiB for the next job, of 1 GiB for all of them; other programs have the rest") in fields
     stalled = fields_of_host({**found, "host_stalled": True, "high_water_bytes": GIB})
-    assert ("Host leaves", "nothing while it stalls for memory") in stalled
-    assert ("High water", "nothing starts while jobs use 1 GiB or more") in stalled
+    assert ("Host leaves", "nothing while its programs wait for memory") in stalled
+    assert ("Admission", "caps: a job reserves its whole limit") in fields
+    assert ("Nearly full", "no job starts while jobs use 1 GiB or more") in stalled

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from made_jobs import NOW, job, started
+from vq.actions.looking import in_start_order
 from vq.daemon.known import MOST_OF_A_KIND, Known, array_is_full, kind_of, waiting_job
 from vq.jobs.events import KillRequested, Paused, Resumed
 from vq.jobs.ids import job_id
@@ -37,6 +38,17 @@ def test_the_order_is_priority_age_and_arrival_whatever_came_first(
     shuffled = list(made)
     order.shuffle(shuffled)  # type: ignore[attr-defined]  # it is a random.Random
     assert due(known(*shuffled), NOW + 5) == [one.id for one in expected]
+
+
+@given(st.lists(st.integers(-1, 1), min_size=1, max_size=6), st.randoms())
+def test_who_started_first_can_be_told_of_those_that_one_look_started(priorities: list[int], order: st.DrawFn) -> None:
+    jobs = {job_id(place): job(job_id(place), priority=one) for place, one in enumerate(priorities, 1)}
+    made = known(*jobs.values())
+    for identifier in due(made):
+        made.put(advance(jobs[identifier], started())[0])
+    shuffled = list(made.running.values())
+    order.shuffle(shuffled)  # type: ignore[attr-defined]  # it is a random.Random
+    assert in_start_order(shuffled) == list(made.running.values())
 
 
 def test_what_is_held_waits_for_a_job_or_has_a_time_to_come_is_not_due() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vq.formats.directives import counted_array, directives, note
+from vq.formats.directives import counted_array, directives, note, options
 
 
 def told(*lines: str) -> str:
@@ -105,6 +105,15 @@ def test_slurms_lines_go_first_and_bytes_may_be_no_text() -> None:
     assert found is not None
     assert found.mark == "#SBATCH"
     assert "--name '\ufffd'" in note(found)
+
+
+def test_the_options_are_those_of_a_command_line() -> None:
+    found = directives(b"#SBATCH -a 1-10%2 -J 'a (b)'\n#SBATCH -p long\n")
+    assert found is not None
+    assert options(found) == ["--array 10%2", "--name 'a (b)'"]
+    other = directives(b"#PBS -N x\n")
+    assert other is not None
+    assert options(other) == []
 
 
 @pytest.mark.parametrize(

@@ -255,6 +255,16 @@ def test_a_waiting_job_is_held_and_released() -> None:
     assert advance(free, Resumed(at_ms=NOW + 99)) == (free, ())
 
 
+def test_a_failed_job_that_is_held_and_released_waits_as_long_as_it_would_have() -> None:
+    failed = after(running(retry=2), ended(at_ms=NOW, code=1))
+    free = after(failed, Paused(at_ms=NOW + 1 * SECOND), Resumed(at_ms=NOW + 2 * SECOND))
+    assert free.life.reason == failed.life.reason
+    assert waits_for(free, NOW + 9 * SECOND) is not None
+    assert waits_for(free, NOW + 10 * SECOND) is None
+    late = after(failed, Paused(at_ms=NOW + 1 * SECOND), Resumed(at_ms=NOW + 20 * SECOND))
+    assert waits_for(late, NOW + 20 * SECOND) is None
+
+
 def test_a_held_job_that_waits_for_another_still_waits_when_it_is_released() -> None:
     depends = job(depends_on=(Dependency(job=OTHER, kind=Need.COMPLETED),))
     free = after(depends, Paused(at_ms=NOW), Resumed(at_ms=NOW))

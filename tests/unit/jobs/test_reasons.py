@@ -42,6 +42,13 @@ SENTENCES: list[tuple[Kind, dict[str, Any], str]] = [
     (Kind.BEHIND, {"job": "a4"}, "a4 has waited so long that nothing may start before it"),
     (Kind.ENDING, {"cause": "kill", "at_once": True}, "being ended: `vq kill`"),
     (Kind.EXEC, {"program": "./run", "error": "no such file"}, "./run cannot be run: no such file"),
+    (Kind.EXEC, {"program": "run", "error": "run: no such program"}, "run cannot be run: no such program"),
+    (Kind.EXEC, {"program": "run", "error": "run: cannot be run: too long"}, "run cannot be run: too long"),
+    (
+        Kind.EXEC,
+        {"program": "run", "error": "run: cannot be run; its format is another"},
+        "run cannot be run; its format is another",
+    ),
     (
         Kind.OOM,
         {"limit_fired": "job", "cap": 5 * MIB, "cap_source": None, "peak": None},

@@ -326,6 +326,7 @@ class Attempts:
             "cgroup_parent": None if parent is None else parent.document(),
             "oom_score_adj": oom_score_adj(life.reserved_bytes or 0, enforcement.budget_bytes),
             "notify_path": wake_path(self.state_folder),
+            "workspace": work.workspace,
         }
 
 

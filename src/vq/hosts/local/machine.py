@@ -18,6 +18,7 @@ from vq.readings import cgroups, processes
 from vq.readings.group import Group, GroupPaths, Limits
 from vq.readings.meminfo import host_memory
 from vq.readings.pressure import memory_pressure_percent
+from vq.readings.processes import Process
 from vq.supervisor.folder import Attempt, read_attempt
 from vq.wording import human_bytes
 
@@ -71,7 +72,7 @@ class Machine:
         share_bytes, until = self._summed_until.get(folder, (None, 0.0))
         began = time.monotonic()
         if began >= until:
-            share_bytes = _below(attempt.supervisor_pid)
+            share_bytes = _below(Process(pid=attempt.supervisor_pid, start_ticks=attempt.since_ticks))
             ended = time.monotonic()
             self._summed_until[folder] = (share_bytes, ended + (ended - began) / _LARGEST_SHARE)
         return share_bytes
@@ -145,7 +146,9 @@ def _parent_of(name: str, enforcement: str, limits: Limits) -> tuple[str, Group 
     return ("sampled" if parent is None else enforcement), parent
 
 
-def _below(supervisor_pid: int) -> int | None:
-    """What everything below a supervisor holds, shared memory fairly shared; None where the kernel does not say."""
-    shares = [processes.read_pss(stat.pid) for stat in processes.descendants(supervisor_pid)]
+def _below(supervisor: Process) -> int | None:
+    """What everything below a supervisor holds, shared memory fairly shared; None where it is gone, or nobody says."""
+    if not processes.is_alive(supervisor):
+        return None
+    shares = [processes.read_pss(stat.pid) for stat in processes.descendants(supervisor.pid)]
     return None if any(share is None for share in shares) else sum(share or 0 for share in shares)

@@ -17,11 +17,15 @@ _CAUSES = {"starved": StopCause.STARVED, "outgrew": StopCause.OUTGREW}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """An attempt that left a result: when its command ended, and the evidence; `error` where nothing could be run."""
+    """An attempt that left a result: when its command ended, and the evidence; `error` where nothing could be run.
+
+    `no_receipt` says why no receipt was left in its workspace, where one was to be.
+    """
 
     at_ms: int
     result: Result
     error: str | None = None
+    no_receipt: str | None = None
 
 
 def finished(document: Mapping[str, Any]) -> Finished:
@@ -39,7 +43,8 @@ def finished(document: Mapping[str, Any]) -> Finished:
         paused_ms=round(document["paused_seconds"] * _MS),
         usage=document["usage"],
     )
-    return Finished(at_ms=document["finished_at_ms"], result=result, error=error)
+    no_receipt = document.get("no_receipt")
+    return Finished(at_ms=document["finished_at_ms"], result=result, error=error, no_receipt=no_receipt)
 
 
 def _stopped_by(kind: str, why: str | None) -> StopCause | None:

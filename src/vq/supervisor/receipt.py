@@ -1,4 +1,7 @@
-"""Leave the receipt of a run in its workspace, where a job may have put links in the way: none is followed."""
+"""The copy of a run's receipt in its workspace, where a job may have put links in the way: none is followed.
+
+The supervisor leaves it, and not the daemon, which nothing of a job's may hold up: a workspace can be anywhere.
+"""
 
 from __future__ import annotations
 
@@ -23,17 +26,32 @@ def leave_receipt(workspace: str, usage: Mapping[str, Any]) -> None:
     Raises `FileError` where `_vq` is no folder, or nothing can be written.
     """
     with reasons(f"{workspace}/{FOLDER}/{NAME}"):
-        root = os.open(workspace, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            with suppress(FileExistsError):
-                os.mkdir(FOLDER, _FOLDER_MODE, dir_fd=root)
-            folder = os.open(FOLDER, OPEN_FOLDER, dir_fd=root)
-        finally:
-            os.close(root)
+        folder = _open_folder(workspace, make=True)
         try:
             _replace(folder, json.dumps(usage, indent=2, allow_nan=False) + "\n")
         finally:
             os.close(folder)
+
+
+def remove_receipt(workspace: str) -> None:
+    """Remove the receipt of an earlier run, if there is one; raises `FileError` where that cannot be."""
+    with reasons(f"{workspace}/{FOLDER}/{NAME}"), suppress(FileNotFoundError):
+        folder = _open_folder(workspace, make=False)
+        try:
+            os.unlink(NAME, dir_fd=folder)
+        finally:
+            os.close(folder)
+
+
+def _open_folder(workspace: str, *, make: bool) -> int:
+    root = os.open(workspace, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        if make:
+            with suppress(FileExistsError):
+                os.mkdir(FOLDER, _FOLDER_MODE, dir_fd=root)
+        return os.open(FOLDER, OPEN_FOLDER, dir_fd=root)
+    finally:
+        os.close(root)
 
 
 def _replace(folder: int, text: str) -> None:
