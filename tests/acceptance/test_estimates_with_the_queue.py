@@ -137,8 +137,8 @@ def test_limits_come_from_calibrated_figures_and_stay_with_a_resubmission(queue:
     assert record["mem_mb_source"] == record["wall_time_source"] == "calibrated-estimate"
     lines = queue.ok("status", job).splitlines()
     assert "estimate: 191 MiB (job scope, some-program 1.0 RKS); calibrated 287 MiB (x1.5, class-a)" in lines
-    assert "memory limit: 287 MiB (calibrated estimate)" in lines
-    assert "time limit: 0:03:00 (calibrated estimate)" in lines
+    assert "mem_mb: 287 (calibrated estimate)" in lines
+    assert "wall_time: 0:03:00 (calibrated estimate)" in lines
     again, other = (
         queue.status(queue.ok("resubmit", job, *words).strip()) for words in ((), ("--mem-mb", "9", "--time", "1"))
     )

@@ -172,7 +172,7 @@ def test_the_demonstration_runs_the_whole_loop(tmp_path: Path) -> None:
     assert f"The 5 training runs gave the factor {group['multiplier']}." in learnt
     limit = -(-json.loads((out / "phenol.json").read_text())["calibrated_peak_bytes"] // MIB)
     assert f"Phenol got {limit} MiB from the calibrated figure and was COMPLETED" in learnt
-    assert f"memory limit: {limit} MiB (calibrated estimate)" in ended.stdout
+    assert f"mem_mb: {limit} (calibrated estimate)" in ended.stdout
     assert (out / "held-out.svg").stat().st_size > 1000
 
 

@@ -174,14 +174,14 @@ def _of(record: dict[str, Any]) -> str:
 
 def _limits(record: dict[str, Any]) -> Iterator[Entry]:
     yield "cpus", str(record["cpus"])
-    yield "memory limit", f"{record['mem_mb']} MiB ({_SOURCES[record['mem_mb_source']]})"
+    yield "mem_mb", f"{record['mem_mb']} ({_SOURCES[record['mem_mb_source']]})"
     if "reserved" in record["said"]:
         yield "reserved", record["said"]["reserved"]
     elif record["reserved_bytes"] is not None:
         yield "reserved", human_bytes(record["reserved_bytes"])
     if record["wall_time_seconds"] is not None:
         source = _SOURCES[record["wall_time_source"]]
-        yield "time limit", f"{shown_seconds(record['wall_time_seconds'])} ({source})"
+        yield "wall_time", f"{shown_seconds(record['wall_time_seconds'])} ({source})"
     if record["resource_estimate"] is not None:
         yield "estimate", estimate_line(record["resource_estimate"], record["resource_estimate_calibration"])
 
