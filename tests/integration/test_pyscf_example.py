@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from supervised import SLOWNESS
 from support.command import run_installed
 from support.real_program import JOBS, ROOT, needs_pyscf, with_few_molecules
 from vq.canonical import digest, parse
@@ -139,7 +140,7 @@ def _missing(name: str, case: dict[str, Any]) -> float:
 
 
 @needs_pyscf
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(900 if SLOWNESS == 1 else 3600)
 def test_the_demonstration_runs_the_whole_loop(tmp_path: Path) -> None:
     """A short form: five training molecules, one held-out molecule, and the two jobs with a limit."""
     example = with_few_molecules(tmp_path, FEW)
