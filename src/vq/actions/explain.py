@@ -10,16 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from vq.actions.looking import host_beside, in_start_order, running_jobs, uses_of
+from vq.actions.looking import host_beside, host_remembered, in_start_order, running_jobs, uses_of
 from vq.actions.place import Place
 from vq.actions.remembering import Remembering
 from vq.admission import plan
-from vq.admission.host import Remembered
 from vq.admission.predictor import CpuPrediction, Prediction
 from vq.config.values import Config
 from vq.daemon.admission import rules_of
 from vq.daemon.known import array_is_full, place_of, reason_of, running_job, waiting_job
-from vq.daemon.told import told
 from vq.jobs.reasons import Kind, Reason
 from vq.jobs.record import Job, State
 from vq.jobs.waiting import waits_for
@@ -67,7 +65,7 @@ def explain(place: Place, identifier: str, config: Config, now_ms: int) -> Expla
         waiting=tuple(waiting_job(other, _as_kept(kept[other.id])) for other in pending if _in_look(kept[other.id])),
         running=tuple(running_job(other) for other in running),
         uses=uses,
-        host=(host_beside(uses), Remembered(**told(place.folder, now_ms).host)),
+        host=(host_beside(uses), host_remembered(place, now_ms)),
     )
     predictor = Remembering(config, place.store, now_ms)
     explained = plan.explain(look, predictor).get(identifier)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from vq.actions.place import Place
-from vq.admission.host import HostMemory
+from vq.admission.host import HostMemory, Remembered
 from vq.daemon.known import rank_of
+from vq.daemon.told import told
 from vq.jobs.record import Job, State
 from vq.readings import cgroups, processes
 from vq.readings.meminfo import host_memory
@@ -51,6 +52,11 @@ def host_beside(uses: Mapping[str, int | None]) -> HostMemory:
         slice=sum(use or 0 for use in uses.values()),
         full_avg10=None if pressure is None else round(pressure * _HUNDREDTHS),
     )
+
+
+def host_remembered(place: Place, now_ms: int) -> Remembered:
+    """What the daemon's last look remembers of the host; nothing, where none said it just now."""
+    return Remembered(**told(place.folder, now_ms).host)
 
 
 def processes_of(place: Place, running: Sequence[Job]) -> set[int]:

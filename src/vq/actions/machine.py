@@ -13,14 +13,13 @@ from typing import Any
 
 from vq.actions.daemon import daemon_status
 from vq.actions.explain import reservations
-from vq.actions.looking import host_beside, processes_of, running_jobs, uses_of
+from vq.actions.looking import host_beside, host_remembered, processes_of, running_jobs, uses_of
 from vq.actions.place import Place, config_in_force, config_of_file, open_place
 from vq.admission import host
 from vq.admission.rules import HIGH_WATER, Policy
 from vq.config.resolve import config_path
 from vq.config.values import Config
 from vq.daemon.presence import present
-from vq.daemon.told import told
 from vq.errors import VqError
 from vq.files.copying import SPARE_BYTES
 from vq.hosts.local import scopes
@@ -64,7 +63,7 @@ def host_document(place: Place, environment: Mapping[str, str], now_ms: int) -> 
     by_peaks = config.host.admission == Policy.MEASURED.value
     reserved = _reserved(place, running, config, now_ms) if by_peaks else _recorded(running)
     charged = sum(max(size, uses.get(job) or 0) for job, size in reserved.items())
-    budget = host.budget(memory, charged, host.Remembered(**told(place.folder, now_ms).host))
+    budget = host.budget(memory, charged, host_remembered(place, now_ms))
     counts = stored.counts(place.store)
     return {
         "host": "localhost",

@@ -65,8 +65,7 @@ class Spec:
     """One attempt. `cgroup_parent` is the group to run under; without it, `cgroup_parent_name` is made where we may.
 
     `notify_path` is a FIFO that is told, in one line, the attempt whose result is there; in `workspace` its receipt is
-    left, too. `oom_score_adj` is the
-    kernel's; a supervisor that has more itself raises it to that.
+    left, too. `oom_score_adj` is the kernel's; a supervisor that has more itself raises it to that.
     """
 
     attempt: str

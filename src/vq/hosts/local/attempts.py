@@ -167,16 +167,16 @@ class Attempts:
     def see(self, job: Job) -> Seen:
         """What there is to see of the attempt. Not to be asked while its supervisor may be about to begin."""
         folder = self.folder(job)
-        result = read_result(f"{folder}/{RESULT}", self._name(job))
+        result = self.result(job)
         if result is not None:
-            return finished(result)
+            return result
         if not has_attempt(folder):
             return Unwatched() if self.has_begun(job) else NotBegun()
         if recovery.is_supervised(folder):
             return Running()
         # It may have left its result between the two looks.
-        result = read_result(f"{folder}/{RESULT}", self._name(job))
-        return Unwatched() if result is None else finished(result)
+        result = self.result(job)
+        return Unwatched() if result is None else result
 
     def result(self, job: Job) -> Finished | None:
         """The result, if the attempt has left one; safe to ask at any moment."""
