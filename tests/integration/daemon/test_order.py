@@ -10,6 +10,7 @@ import pytest
 from daemons import Queue, python
 from made_jobs import job as made_job
 from vq.admission.host import HostMemory, Remembered, margin
+from vq.daemon.known import MOST_OF_A_KIND
 from vq.daemon.serving import now_ms
 from vq.daemon.told import HOLDS_MS, PERIOD_SECONDS, Said, told
 from vq.hosts.local.machine import Machine
@@ -237,6 +238,16 @@ def test_a_hook_that_was_due_when_the_daemon_was_killed_is_run_by_the_next(plain
     assert hooks_due(plain.store) == [identifier]
     plain.text = f'[hooks]\non_end = ["touch", "{tmp_path}/told"]\n'
     plain.until((tmp_path / "told").exists, "the next daemon runs it")
+
+
+def test_many_equal_jobs_start_one_look_after_the_other_and_not_one_a_second(plain: Queue) -> None:
+    plain.text = '[host]\ncpu_admission = "off"\n'
+    jobs = plain.submit(*[SLEEP] * 20, mem_mb=64)
+    started = []
+    for _ in range(3):
+        plain.daemon.turn(0)
+        started.append(sum(plain.state(job) is State.RUNNING for job in jobs))
+    assert started == [MOST_OF_A_KIND, 2 * MOST_OF_A_KIND, 20]
 
 
 def test_the_daemon_tells_why_jobs_wait_as_long_as_any_does(plain: Queue) -> None:
